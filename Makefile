@@ -1,0 +1,67 @@
+# Every target works on a fresh clone with Python >= 3.11, make and pip; `make` alone lists them.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
+
+# One thread per process: tests run one process per core, and timings need a fixed number.
+PINNED := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMEXPR_NUM_THREADS=1 \
+          VECLIB_MAXIMUM_THREADS=1
+
+# Extra arguments, as in: make test PYTEST_ARGS="-k kernel -x"
+PYTEST_ARGS ?=
+BENCH_ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help venv demo test test-all lint format bench clean
+.DELETE_ON_ERROR:
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+venv: $(VENV)/.installed-dev ## create .venv with everything needed for development
+
+demo: $(VENV)/.installed-demo ## run the demonstration
+	$(BIN)/torusgp demo
+
+test: $(VENV)/.installed-dev ## run the tests and doctests, except the slow ones
+	$(PINNED) $(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
+
+test-all: $(VENV)/.installed-dev ## run all tests, the slow ones too
+	$(PINNED) $(BIN)/python -m pytest -n auto -m "" $(PYTEST_ARGS)
+
+lint: $(VENV)/.installed-dev ## check style, formatting, types and the direction of imports
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+format: $(VENV)/.installed-dev ## fix style and formatting where that is automatic
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: $(VENV)/.installed-dev ## run the benchmarks, on one thread
+	$(PINNED) $(BIN)/python -m benchmarks $(BENCH_ARGS)
+
+clean: ## remove the environment, caches and build products
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Stamps: a target is installed again only when pyproject.toml is newer than its stamp.
+$(VENV)/.created:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  found=$$($(PYTHON) --version 2>/dev/null) || found="not to be found"; \
+	  echo "torusgp needs Python >= 3.11, but $(PYTHON) is $$found." >&2; \
+	  echo "Name another one, as in: make PYTHON=python3.12 $(or $(MAKECMDGOALS),venv)" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.installed-demo: pyproject.toml $(VENV)/.created
+	$(PIP_INSTALL) '.[cli,plot]'
+	@touch $@
+
+# Development needs all that the demonstration does, so both stamps are set.
+$(VENV)/.installed-dev: pyproject.toml $(VENV)/.created
+	$(PIP_INSTALL) '.[dev]'
+	@touch $(VENV)/.installed-demo $@
