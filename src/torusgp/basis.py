@@ -1,0 +1,155 @@
+r"""Columns of the Fourier basis, and the feature maps built from them.
+
+For phases :math:`\theta` and the frequencies :math:`0, k_1, k_2, \dots` of an index set the columns are
+
+.. math:: F(x) = [1, \cos k_1 \cdot \theta, \sin k_1 \cdot \theta, \cos k_2 \cdot \theta, \sin k_2 \cdot \theta, \dots]
+
+A cosine and a sine stand side by side, so the columns of the first frequencies of a set are the first columns.
+:func:`reference_columns` is the definition; :func:`columns` gives the same several times faster.
+"""
+
+from itertools import product
+
+import numpy as np
+
+_CHUNK_BYTES = 2**21  # working memory of a chunk of rows: small enough to stay in a core's cache
+_BABY_STEPS = 32
+
+
+def reference_columns(phases, frequencies):
+    """Columns of the basis by definition: cosines and sines of a matrix product.
+
+    Parameters
+    ----------
+    phases : ndarray of shape (n_samples, dimension)
+        Phases in radians.
+    frequencies : ndarray of int, shape (n_frequencies, dimension)
+        Frequencies of an index set, the zero vector first.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, 2 * n_frequencies - 1)
+    """
+    angles = phases @ frequencies[1:].T
+    pairs = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    return np.column_stack([np.ones(len(phases)), pairs.reshape(len(phases), -1)])
+
+
+def columns(phases, frequencies, scale=None, dtype=np.float64):
+    """Columns of the basis, each multiplied by a scale, from products of one-dimensional exponentials.
+
+    Rows are worked on in chunks of bounded size, so beyond the result memory does not depend on their number.
+
+    Parameters
+    ----------
+    phases : ndarray of shape (n_samples, dimension)
+        Phases in radians, float64.
+    frequencies : ndarray of int, shape (n_frequencies, dimension)
+        Frequencies of an index set, the zero vector first.
+    scale : ndarray of shape (n_frequencies,), optional
+        Factor of the constant and of each pair of columns.
+    dtype : dtype, default=float64
+        Type of the result, float64 or float32.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, 2 * n_frequencies - 1)
+    """
+    phases = np.asarray(phases, dtype=np.float64)
+    result = np.empty((len(phases), 2 * len(frequencies) - 1), dtype=dtype)
+    scale = np.ones(len(frequencies)) if scale is None else np.asarray(scale, dtype=np.float64)
+    result[:, 0] = scale[0]
+    if len(frequencies) == 1 or len(phases) == 0:
+        return result
+    complex_type = np.result_type(dtype, np.complex64)
+    pair_scale = scale[1:].astype(dtype)
+    step = max(16, _CHUNK_BYTES // (16 * len(frequencies)))
+    plan = _ProductPlan(frequencies[1:], min(step, len(phases)), complex_type)
+    for start in range(0, len(phases), step):
+        rows = slice(start, start + step)
+        # A complex number is a cosine and a sine side by side. The copy from (n_frequencies, n_rows), where products
+        # run over contiguous memory, to the rows of the result applies the scale at the same time.
+        np.multiply(plan.evaluate(phases[rows].T).T, pair_scale, out=result[rows, 1:].view(complex_type))
+    return result
+
+
+class _ProductPlan:
+    r"""Evaluation of :math:`e^{i k \cdot \theta}` along the tree of the coordinates of the frequencies.
+
+    Every distinct prefix :math:`(k_1, \dots, k_d)` costs one complex product per row, so a set costs little more
+    than one product per frequency. Working memory is allocated once.
+    """
+
+    def __init__(self, frequencies, max_rows, complex_type):
+        self.complex_type = complex_type
+        self.levels = []  # distinct coordinates; for each prefix its parent and the position of its coordinate
+        n_frequencies, dimension = frequencies.shape
+        parent = np.zeros(n_frequencies, dtype=np.intp)
+        for d in range(dimension):
+            values, value = np.unique(frequencies[:, d], return_inverse=True)
+            if d == dimension - 1:  # the last level is the set itself, in its own order
+                self.levels.append((values, parent, value))
+                break
+            _, first, prefix = np.unique(parent * len(values) + value, return_index=True, return_inverse=True)
+            self.levels.append((values, parent[first], value[first]))
+            parent = prefix
+        widest = max(len(parents) for _, parents, _ in self.levels)
+        self._buffers = [np.empty((widest, max_rows), dtype=complex_type) for _ in range(3)]
+
+    def evaluate(self, phases):
+        """Exponentials of shape (n_frequencies, n_rows), valid until the next call, for phases (dimension, n_rows)."""
+        n_rows = phases.shape[1]
+        current, following, factor = (buffer[:, :n_rows] for buffer in self._buffers)
+        for d, ((values, parent, value), phase) in enumerate(zip(self.levels, phases, strict=True)):
+            size = len(parent)
+            table = _powers(phase, values, self.complex_type)
+            np.take(table, value, axis=0, out=factor[:size], mode="clip")  # "clip" writes without a further copy
+            if d == 0:
+                current, factor = factor, current
+                continue
+            np.take(current, parent, axis=0, out=following[:size], mode="clip")
+            np.multiply(following[:size], factor[:size], out=following[:size])
+            current, following = following, current
+        return current[: len(self.levels[-1][1])]
+
+
+def _powers(phase, values, complex_type):
+    """Rows exp(i k phase) for integers k; many of them as products of few."""
+    if len(values) <= 2 * _BABY_STEPS:
+        return np.exp(1j * np.multiply.outer(values, phase)).astype(complex_type, copy=False)
+    giant, baby = np.divmod(values, _BABY_STEPS)
+    giants, giant_of = np.unique(giant * _BABY_STEPS, return_inverse=True)
+    steps = np.exp(1j * np.multiply.outer(np.arange(_BABY_STEPS), phase)).astype(complex_type, copy=False)
+    strides = np.exp(1j * np.multiply.outer(giants, phase)).astype(complex_type, copy=False)
+    return strides[giant_of] * steps[baby]
+
+
+def full_feature_map(kernel, X, indices):
+    r"""Feature map of the paper's full construction, before terms with zero entries are merged.
+
+    .. math:: \sqrt{\rho / 2^{D-1}} \, [\cos(a \odot \Xi_j \cdot x), \sin(a \odot \Xi_j \cdot x)],
+              \quad j = 0, \dots, 2^{D-1} - 1
+
+    for every non-negative index, :math:`\rho = \prod_d q_{i_d}^2` with :math:`q_0^2 = c_0`, :math:`q_k^2 = 2 c_k`.
+    It has :math:`2^D` columns for each index (the paper's first lemma), repetitions and zeros among them, and the
+    same products as the sparse map. It is kept as a reference; use :class:`~torusgp.IndexSetFourierFeatures`.
+
+    Parameters
+    ----------
+    kernel : TorusKernel
+        Product kernel.
+    X : ndarray of shape (n_samples, dimension)
+        Inputs.
+    indices : ndarray of int, shape (n_indices, dimension)
+        Non-negative vectors.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_indices * 2 ** dimension)
+    """
+    dimension = indices.shape[1]
+    signs = np.array([(1, *rest) for rest in product((1, -1), repeat=dimension - 1)])
+    rho = kernel.coefficients(indices) * 2.0 ** np.count_nonzero(indices, axis=1)
+    angles = kernel.phases(X) @ (indices[:, None] * signs).reshape(-1, dimension).T
+    amplitude = np.repeat(np.sqrt(rho / 2 ** (dimension - 1)), len(signs))
+    return np.hstack([amplitude * np.cos(angles), amplitude * np.sin(angles)])

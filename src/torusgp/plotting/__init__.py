@@ -1,0 +1,21 @@
+"""Plots of index sets, coefficients and errors.
+
+As in scikit-learn, a display computes what it shows once (``from_...``), keeps it as attributes, and draws it as often
+as asked (``plot``). Matplotlib is imported when something is drawn; install it with ``pip install "torusgp[plot]"``.
+"""
+
+from torusgp.plotting._base import check_matplotlib
+from torusgp.plotting._coefficients import CoefficientDisplay
+from torusgp.plotting._gram_matrix import GramMatrixDisplay
+from torusgp.plotting._index_set import IndexSetDisplay
+from torusgp.plotting._kernel_approximation import KernelApproximationDisplay
+from torusgp.plotting._truncation_error import TruncationErrorDisplay
+
+__all__ = [
+    "CoefficientDisplay",
+    "GramMatrixDisplay",
+    "IndexSetDisplay",
+    "KernelApproximationDisplay",
+    "TruncationErrorDisplay",
+    "check_matplotlib",
+]

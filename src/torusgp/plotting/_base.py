@@ -1,0 +1,50 @@
+"""What all displays share: matplotlib on demand, colours, and the axes of frequencies."""
+
+import numpy as np
+
+# The colours of Okabe and Ito, which colour-blind readers tell apart; yellow is left out, too light for a line.
+OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+# Where colour alone would carry the meaning, shape carries it too.
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+LINES = ("-", "--", "-.", ":")
+
+
+def import_pyplot():
+    """Return matplotlib's pyplot, or raise with the line that installs it."""
+    check_matplotlib()
+    from matplotlib import pyplot
+
+    return pyplot
+
+
+def check_matplotlib():
+    """Raise with the line that installs matplotlib, if it is missing."""
+    try:
+        import matplotlib  # noqa: F401  # only whether it is there matters
+    except ImportError as error:
+        raise ImportError('Plots need matplotlib. Install it with: pip install "torusgp[plot]"') from error
+
+
+def signed_frequencies(index_set):
+    """Frequencies of both signs, of shape (n_components, dimension), the zero vector first."""
+    half = index_set.frequencies
+    return np.concatenate([half, -half[1:]])
+
+
+def marker_area(frequencies):
+    """Area in square points that keeps neighbouring frequencies apart on axes of the usual size."""
+    room = 180 if frequencies.shape[1] == 2 else 100  # points; a projection shows the axes smaller
+    span = np.ptp(frequencies, axis=0).max() + 1
+    return float(np.clip((room / span) ** 2, 2.0, 60.0))
+
+
+def label_frequency_axes(ax, dimension):
+    """Name the axes of a plot of frequencies, with ticks at integers and one scale for all of them."""
+    from matplotlib.ticker import MaxNLocator
+
+    for d, name in enumerate("xyz"[:dimension]):
+        # three labels that long would run into each other
+        unit = " (cycles per period)" if dimension == 2 else ""
+        getattr(ax, f"set_{name}label")(f"frequency $k_{d + 1}${unit}")
+        getattr(ax, f"{name}axis").set_major_locator(MaxNLocator(nbins=7, integer=True))
+    ax.set_aspect("equal")
