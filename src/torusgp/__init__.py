@@ -1,7 +1,20 @@
 """Gaussian-process regression for data that repeats in several directions at once."""
 
 from torusgp import index_sets, spectra
+from torusgp.feature_regression import BayesianFeatureRegressor
 from torusgp.features import IndexSetFourierFeatures
 from torusgp.kernel import TorusKernel
+from torusgp.metrics import mean_negative_log_loss
+from torusgp.regression import TorusGPRegressor
+from torusgp.statistics import SufficientStatistics
 
-__all__ = ["IndexSetFourierFeatures", "TorusKernel", "index_sets", "spectra"]
+__all__ = [
+    "BayesianFeatureRegressor",
+    "IndexSetFourierFeatures",
+    "SufficientStatistics",
+    "TorusGPRegressor",
+    "TorusKernel",
+    "index_sets",
+    "mean_negative_log_loss",
+    "spectra",
+]

@@ -1,0 +1,197 @@
+"""Bayesian linear regression on the columns of any transformer, with the inference of the torus regressor."""
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.optimize import minimize
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from torusgp.features import IndexSetFourierFeatures
+from torusgp.inference import LinearStatistics, Posterior, evidence
+from torusgp.kernel import check_positive_array
+
+_CHUNK_ROWS = 1024
+
+
+class BayesianFeatureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    r"""Bayesian linear regression on features: a Gaussian process whose kernel is the product of the features.
+
+    The same inference and evidence as :class:`TorusGPRegressor`, so that feature maps can be compared with nothing else
+    in between.
+
+    Parameters
+    ----------
+    transformer : transformer, optional
+        Makes the columns; by default :class:`IndexSetFourierFeatures`.
+    signal_variance : float, default=1.0
+        Prior variance of every weight, if it is not learned.
+    noise_variance : float, default=0.1
+        Variance of the noise, if it is not learned.
+    learn : collection of str, default=("signal_variance", "noise_variance")
+        What is learned by maximising the evidence.
+    center : bool, default=True
+        Take the mean of the targets off first.
+
+    Attributes
+    ----------
+    transformer_ : transformer
+        Fitted transformer.
+    coef_ : ndarray of shape (n_components,) or (n_components, n_outputs)
+        Posterior mean of the weights.
+    signal_variance_, noise_variance_ : float, or ndarray of shape (n_outputs,)
+        Variances; every output has its own.
+    log_marginal_likelihood_ : float
+        Log evidence, summed over outputs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.kernel_approximation import RBFSampler
+    >>> X = np.random.default_rng(0).uniform(size=(100, 1))
+    >>> y = np.sin(5 * X[:, 0])
+    >>> model = BayesianFeatureRegressor(RBFSampler(gamma=2.0, random_state=0)).fit(X, y)
+    >>> bool(model.score(X, y) > 0.99)
+    True
+    """
+
+    def __init__(
+        self,
+        transformer=None,
+        *,
+        signal_variance=1.0,
+        noise_variance=0.1,
+        learn=("signal_variance", "noise_variance"),
+        center=True,
+    ):
+        self.transformer = transformer
+        self.signal_variance = signal_variance
+        self.noise_variance = noise_variance
+        self.learn = learn
+        self.center = center
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # on inputs that do not repeat with the default period, as in the checks
+        return tags
+
+    def fit(self, X, y, sample_weight=None):
+        """Gather the statistics of the columns and learn the variances.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        self
+        """
+        X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float64)
+        unknown = set(self.learn) - {"signal_variance", "noise_variance"}
+        if isinstance(self.learn, str) or unknown:
+            raise ValueError(f"learn may hold 'signal_variance' and 'noise_variance', got {self.learn!r}.")
+        weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        self._y_ndim = y.ndim
+        targets = y.astype(float, copy=False).reshape(len(y), -1)
+        transformer = IndexSetFourierFeatures() if self.transformer is None else self.transformer
+        self.transformer_ = clone(transformer).fit(X)
+        self._center = np.average(targets, axis=0, weights=weight) if self.center else np.zeros(targets.shape[1])
+        statistics = self._statistics(X, targets - self._center, weight)
+        variances = [self._learn_output(statistics, output) for output in range(targets.shape[1])]
+        signal, noise = np.array(variances).T
+        prior = np.broadcast_to(signal, (len(statistics.gram), len(signal)))
+        self._posterior = Posterior(statistics, prior, noise)
+        self._noise = noise
+        self.coef_ = self._squeeze(self._posterior.weights)
+        self.signal_variance_ = self._squeeze(signal)
+        self.noise_variance_ = self._squeeze(noise)
+        self.log_marginal_likelihood_ = self._posterior.log_evidence
+        return self
+
+    def _columns(self, X):
+        """Chunks of rows and their columns."""
+        for start in range(0, len(X), _CHUNK_ROWS):
+            rows = slice(start, start + _CHUNK_ROWS)
+            yield rows, np.asarray(self.transformer_.transform(X[rows]), dtype=float)
+
+    def _statistics(self, X, targets, weight):
+        parts = [
+            ((columns.T * weight[rows]) @ columns, (columns.T * weight[rows]) @ targets[rows])
+            for rows, columns in self._columns(X)
+        ]
+        gram, moments = (np.sum(part, axis=0) for part in zip(*parts, strict=True))
+        return LinearStatistics(gram, moments, weight @ targets**2, float(weight.sum()))
+
+    def _learn_output(self, statistics, output):
+        given = np.array(
+            [
+                check_positive_array(getattr(self, name), name, max_ndim=0)
+                for name in ("signal_variance", "noise_variance")
+            ]
+        )
+        learned = np.array([name in self.learn for name in ("signal_variance", "noise_variance")])
+        if not learned.any():
+            return given
+        n_columns = len(statistics.gram)
+        variance = statistics.squares[output] / statistics.n_samples or 1e-12
+        per_weight = variance * statistics.n_samples / max(np.trace(statistics.gram), 1e-300)  # of a unit mean square
+        limits = np.log([[1e-6 * per_weight, 1e6 * per_weight], [1e-8 * variance, 10 * variance]])
+
+        def objective(vector):
+            values = np.where(learned, np.exp(vector), given)
+            result = evidence(statistics, np.full(n_columns, values[0]), values[1], output)
+            by_prior, by_noise = result.gradient()
+            return -result.log_evidence, -np.where(learned, [by_prior.sum(), by_noise], 0.0)
+
+        start = np.where(learned, np.log([per_weight, 0.1 * variance]), np.log(given))
+        bounds = [
+            tuple(limit) if free else (value, value) for limit, free, value in zip(limits, learned, start, strict=True)
+        ]
+        found = minimize(
+            objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-9, "gtol": 1e-5}
+        )
+        return np.where(learned, np.exp(found.x), given)
+
+    def _squeeze(self, values):
+        if self._y_ndim == 2:
+            return values
+        return float(values[0]) if values.ndim == 1 else values[..., 0]
+
+    def predict(self, X, return_std=False, include_noise=True):
+        """Predict targets.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        return_std : bool, default=False
+            Also return standard deviations.
+        include_noise : bool, default=True
+            Whether these are of new observations, or of the function itself.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        std : ndarray of the same shape
+            With ``return_std``.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        posterior = self._posterior
+        mean = np.empty((len(X), len(self._center)))
+        variance = np.empty_like(mean)
+        for rows, columns in self._columns(X):
+            mean[rows] = columns @ posterior.weights + self._center
+            if return_std:
+                for output, (factor, root) in enumerate(zip(posterior.factors, posterior.roots, strict=True)):
+                    half = solve_triangular(factor, (columns * root).T, lower=True, check_finite=False)
+                    variance[rows, output] = (half**2).sum(axis=0) + include_noise * self._noise[output]
+        mean = mean if self._y_ndim == 2 else mean[:, 0]
+        if not return_std:
+            return mean
+        std = np.sqrt(variance)
+        return mean, std if self._y_ndim == 2 else std[:, 0]

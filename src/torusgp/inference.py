@@ -1,0 +1,218 @@
+r"""Posterior and evidence of a Bayesian linear model, from its sufficient statistics alone.
+
+The model is :math:`y = F w + \varepsilon` with independent weights :math:`w_j \sim N(0, \lambda_j)` and noise of
+variance :math:`s^2`; F may hold any columns. With :math:`R = \mathrm{diag}(\sqrt{\lambda})` everything follows from
+the Cholesky factor of :math:`B = I + R F'F R / s^2`, whose condition number the prior keeps at bay.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpotrf, dpotri
+
+
+@dataclass(frozen=True)
+class LinearStatistics:
+    """What a linear model needs to know of its data.
+
+    Attributes
+    ----------
+    gram : ndarray of shape (n_columns, n_columns)
+        Sums of products of columns, weighted by precision.
+    moments : ndarray of shape (n_columns, n_outputs)
+        Sums of products of columns and targets.
+    squares : ndarray of shape (n_outputs,)
+        Sums of squared targets.
+    n_samples : float
+        Number of rows; the sum of the sample weights.
+    log_precision : float
+        Sum of the logarithms of the precisions that known noise scales give the rows.
+    rounding : float
+        Error of the entries of the Gram matrix, relative to the number of rows.
+    """
+
+    gram: np.ndarray
+    moments: np.ndarray
+    squares: np.ndarray
+    n_samples: float
+    log_precision: float = 0.0
+    rounding: float = np.finfo(float).eps
+
+
+class NotPositiveDefiniteError(np.linalg.LinAlgError):
+    """The posterior precision is not positive definite: the statistics are too inexact for this noise."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Log evidence of one output and what its gradient needs.
+
+    Attributes
+    ----------
+    log_evidence : float
+        Logarithm of the marginal likelihood.
+    weights : ndarray of shape (n_columns,)
+        Posterior mean of the weights.
+    factor : ndarray of shape (n_columns, n_columns)
+        Lower Cholesky factor of B.
+    root : ndarray of shape (n_columns,)
+        Prior standard deviations of the weights.
+    residual : float
+        Sum of squares that the posterior mean leaves, weighted by precision.
+    """
+
+    log_evidence: float
+    weights: np.ndarray
+    factor: np.ndarray
+    root: np.ndarray
+    residual: float
+    n_samples: float
+    noise_variance: float
+
+    def inverse_diagonal(self):
+        """Diagonal of the inverse of B: the share of its prior variance that each weight keeps."""
+        inverse, info = dpotri(self.factor, lower=True)
+        if info:
+            raise NotPositiveDefiniteError(f"dpotri failed with code {info}.")
+        return np.diag(inverse).copy()
+
+    def covariance(self):
+        """Posterior covariance of the weights."""
+        half = solve_triangular(self.factor, np.diag(self.root), lower=True, check_finite=False)
+        return half.T @ half
+
+    def gradient(self):
+        """Derivatives of the log evidence in the logarithms of the prior variances and of the noise variance."""
+        shrunk = self.inverse_diagonal()
+        ratio = np.divide(self.weights**2, self.root**2, out=np.zeros_like(self.root), where=self.root > 0)
+        by_prior = -0.5 * (1 - shrunk - ratio)
+        effective = len(shrunk) - shrunk.sum()  # degrees of freedom that the data determine
+        by_noise = -0.5 * (self.n_samples - self.residual / self.noise_variance - effective)
+        return by_prior, by_noise
+
+
+def evidence(statistics, prior_variance, noise_variance, output=0):
+    """Log evidence and posterior of one output of a linear model.
+
+    Parameters
+    ----------
+    statistics : LinearStatistics
+        Statistics of the data.
+    prior_variance : ndarray of shape (n_columns,)
+        Prior variances of the weights, zero allowed.
+    noise_variance : float
+        Variance of the noise of a row of unit precision.
+    output : int, default=0
+        Which column of the targets.
+
+    Returns
+    -------
+    Evidence
+    """
+    root = np.sqrt(prior_variance)
+    scaled = statistics.gram * (root / noise_variance)
+    scaled *= root[:, None]
+    scaled[np.diag_indices_from(scaled)] += 1.0
+    factor, info = dpotrf(scaled.T, lower=True, overwrite_a=True, clean=True)
+    if info:
+        inexact = statistics.rounding * statistics.n_samples * prior_variance.max() / noise_variance
+        raise NotPositiveDefiniteError(
+            f"The posterior precision of {len(root)} weights is not positive definite: rounding of the statistics "
+            f"amounts to {inexact:.1e} of the prior precision at noise_variance={noise_variance:.3g}. Raise the noise "
+            "variance or its lower bound, use fewer columns, or backend='dense', whose statistics are more exact."
+        )
+    moment = statistics.moments[:, output]
+    half = solve_triangular(factor, root * moment / noise_variance, lower=True, check_finite=False)
+    weights = root * solve_triangular(factor, half, lower=True, trans="T", check_finite=False)
+    fit = float(moment @ weights)
+    square = float(statistics.squares[output])
+    log_determinant = 2 * np.log(np.diag(factor)).sum()
+    n = statistics.n_samples
+    log_evidence = -0.5 * (
+        n * np.log(2 * np.pi * noise_variance)
+        - statistics.log_precision
+        + log_determinant
+        + (square - fit) / noise_variance
+    )
+    ratio = np.divide(weights, root, out=np.zeros_like(root), where=root > 0)
+    residual = max(0.0, square - fit - noise_variance * float(ratio @ ratio))
+    return Evidence(log_evidence, weights, factor, root, residual, n, noise_variance)
+
+
+def spectrum_step(statistics, prior_variances, noise_variances, pairs):
+    """One step of expectation maximisation: new prior and noise variances of no smaller evidence.
+
+    Parameters
+    ----------
+    statistics : LinearStatistics
+        Statistics of the data.
+    prior_variances : ndarray of shape (n_columns, n_outputs)
+        Prior variances of the weights.
+    noise_variances : ndarray of shape (n_outputs,)
+        Noise variances.
+    pairs : ndarray of int, shape (n_columns,)
+        Columns with the same number share a prior variance.
+
+    Returns
+    -------
+    prior_variances, noise_variances : ndarray
+        Updated variances.
+    log_evidence : float
+        Log evidence before the step.
+    """
+    new_prior, new_noise = np.empty_like(prior_variances), np.empty_like(noise_variances)
+    total = 0.0
+    counts = np.bincount(pairs)
+    for output in range(prior_variances.shape[1]):
+        result = evidence(statistics, prior_variances[:, output], noise_variances[output], output)
+        total += result.log_evidence
+        shrunk = result.inverse_diagonal()
+        second_moment = result.weights**2 + prior_variances[:, output] * shrunk
+        new_prior[:, output] = (np.bincount(pairs, second_moment) / counts)[pairs]
+        spread = noise_variances[output] * (len(shrunk) - shrunk.sum())
+        new_noise[output] = (result.residual + spread) / statistics.n_samples
+    return new_prior, new_noise, total
+
+
+class Posterior:
+    """Posterior of the weights of a linear model with several independent outputs.
+
+    Parameters
+    ----------
+    statistics : LinearStatistics
+        Statistics of the data.
+    prior_variances : ndarray of shape (n_columns, n_outputs)
+        Prior variances of the weights.
+    noise_variances : ndarray of shape (n_outputs,)
+        Noise variances.
+    """
+
+    def __init__(self, statistics, prior_variances, noise_variances):
+        results = [
+            evidence(statistics, prior_variances[:, output], noise_variances[output], output)
+            for output in range(len(noise_variances))
+        ]
+        self.weights = np.stack([result.weights for result in results], axis=1)
+        self.factors = [result.factor for result in results]
+        self.roots = [result.root for result in results]
+        self.log_evidence = sum(result.log_evidence for result in results)
+        # Error of B that inexact sums cause; unity would be as large as the prior precision.
+        self.inexactness = max(
+            statistics.rounding * statistics.n_samples * prior_variances[:, output].max(initial=0.0) / noise
+            for output, noise in enumerate(noise_variances)
+        )
+        self._results = results
+
+    def covariance(self, output):
+        """Posterior covariance of the weights of one output."""
+        return self._results[output].covariance()
+
+    def sample_weights(self, n_samples, random_state):
+        """Draws of the weights, shape (n_columns, n_outputs, n_samples)."""
+        draws = np.empty((*self.weights.shape, n_samples))
+        for output, (factor, root) in enumerate(zip(self.factors, self.roots, strict=True)):
+            noise = random_state.standard_normal((len(root), n_samples))
+            spread = solve_triangular(factor, noise, lower=True, trans="T", check_finite=False)
+            draws[:, output] = self.weights[:, [output]] + root[:, None] * spread
+        return draws

@@ -1,0 +1,648 @@
+"""Gaussian-process regression on a torus as a scikit-learn estimator."""
+
+import warnings
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from torusgp.backends import choose_backend, make_predictor
+from torusgp.features import make_index_set, resolve_columns
+from torusgp.index_sets import IndexSet, check_budget, from_frequencies
+from torusgp.inference import Posterior
+from torusgp.kernel import TorusKernel, check_positive_array
+from torusgp.learning import (
+    LEARNABLE,
+    MAX_COMPONENTS,
+    Hyperparameters,
+    KernelTemplate,
+    Learned,
+    column_variances,
+    learn,
+    learn_spectrum,
+    small_against_noise,
+)
+from torusgp.rows import INEXACT, Rows, RowSource, transform_tolerance, warn_of_phases
+from torusgp.serialisation import from_json, to_json
+from torusgp.statistics import SufficientStatistics, count_threads
+from torusgp.storage import load_archive, save_archive
+
+_LAYOUT = 1  # version of the file
+_SUBSAMPLE = 5000  # rows on which length scales are first looked for
+
+
+@dataclass
+class _Model:
+    """What prediction needs: recomputed from the statistics whenever they change."""
+
+    kernel: TorusKernel
+    hyperparameters: Hyperparameters
+    index_set: IndexSet
+    prior_variances: np.ndarray
+    posterior: Posterior
+    center: np.ndarray
+    truncation_error: float
+    predictors: dict = field(default_factory=dict)  # by implementation and number of threads
+
+
+class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    r"""Gaussian-process regression for inputs that are periodic in several dimensions.
+
+    The kernel is represented by the columns of an index set; one pass over the data gathers statistics from which
+    posterior, evidence and learning of the hyperparameters follow without looking at the data again.
+
+    Parameters
+    ----------
+    kernel : str, Spectrum or sequence of these, default="squared_exponential"
+        Family of the kernel, or one for each dimension; see :class:`TorusKernel`.
+    period : float, array-like of shape (dimension,) or (dimension, dimension), default=1.0
+        Period of each input, or a cell whose rows are lattice vectors.
+    columns : sequence of int or str, optional
+        Input that feeds each dimension of the torus, by position or name; by default one each. An input may appear
+        several times, with different periods.
+    length_scale : float or array-like of shape (dimension,), default=1.0
+        Dimensionless length scales, or where their learning starts. A number starts all dimensions alike; each
+        learns its own. Cartesian families have a single one, in the units of X.
+    signal_variance : float, default=1.0
+        Variance of the function, if it is not learned.
+    noise_variance : float, default=0.1
+        Variance of the noise, if it is not learned.
+    index_set : str or IndexSet, default="adaptive"
+        "adaptive" for the largest coefficients, chosen anew as length scales move; the name of another function of
+        :mod:`torusgp.index_sets`; or a set, which is used as it is.
+    n_components : int or "auto", default="auto"
+        Largest number of columns of a set given by name. "auto" grows the set until what it leaves out is small
+        against the noise or the evidence stops rising, up to 2000 columns; a warning says if that was not enough.
+    weights : "auto", float or array-like of shape (dimension,), default=1.0
+        Weights of a set given by name, see :class:`IndexSetFourierFeatures`.
+    max_interaction : int, optional
+        Largest number of dimensions that interact.
+    learn : collection of str, default=("length_scale", "signal_variance", "noise_variance")
+        What is learned by maximising the evidence. "spectrum" learns the variance of every frequency, after the
+        others. An empty collection keeps everything as given.
+    center : bool, default=True
+        Take the mean of the targets off first; without, the prior mean is zero.
+    length_scale_bounds : pair of float, default=(1e-2, 1e2)
+        Bounds of learned length scales.
+    signal_variance_bounds, noise_variance_bounds : pair of float, optional
+        Bounds of learned variances; by default wide multiples of the variance of the targets.
+    backend : {"auto", "dense", "finufft"}, default="auto"
+        How sums over rows are computed; "auto" takes the cheaper one.
+    n_threads : int, optional
+        Threads of the transforms; by default one for few rows and all for many.
+    verbose : int, default=0
+        Print progress if positive.
+
+    Attributes
+    ----------
+    kernel_ : TorusKernel
+        Kernel with the learned length scales.
+    signal_variance_, noise_variance_ : float, or ndarray of shape (n_outputs,)
+        Variances; every output has its own.
+    index_set_ : IndexSet
+        Frequencies in use.
+    coef_ : ndarray of shape (n_components,) or (n_components, n_outputs)
+        Posterior mean of the weights of the unweighted columns.
+    prior_variance_ : ndarray of shape (n_components,) or (n_components, n_outputs)
+        Prior variances of these weights.
+    log_marginal_likelihood_ : float
+        Log evidence, summed over outputs.
+    truncation_error_ : float
+        Largest error of the kernel of variance one on the index set.
+    statistics_ : SufficientStatistics
+        Sums over the rows seen so far.
+    backend_ : str
+        Implementation that gathered them.
+    n_samples_seen_ : float
+        Number of rows; the sum of their sample weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0, 100, (400, 2))
+    >>> y = np.sin(2 * np.pi * X[:, 0] / 24) * np.cos(2 * np.pi * X[:, 1] / 7) + 0.1 * rng.normal(size=400)
+    >>> model = TorusGPRegressor(period=[24, 7]).fit(X, y)
+    >>> mean, std = model.predict(X + [24, 14], return_std=True)
+    >>> bool(model.score(X, y) > 0.9 and np.allclose(mean, model.predict(X)))
+    True
+    """
+
+    def __init__(
+        self,
+        kernel="squared_exponential",
+        *,
+        period=1.0,
+        columns=None,
+        length_scale=1.0,
+        signal_variance=1.0,
+        noise_variance=0.1,
+        index_set="adaptive",
+        n_components="auto",
+        weights=1.0,
+        max_interaction=None,
+        learn=("length_scale", "signal_variance", "noise_variance"),
+        center=True,
+        length_scale_bounds=(1e-2, 1e2),
+        signal_variance_bounds=None,
+        noise_variance_bounds=None,
+        backend="auto",
+        n_threads=None,
+        verbose=0,
+    ):
+        self.kernel = kernel
+        self.period = period
+        self.columns = columns
+        self.length_scale = length_scale
+        self.signal_variance = signal_variance
+        self.noise_variance = noise_variance
+        self.index_set = index_set
+        self.n_components = n_components
+        self.weights = weights
+        self.max_interaction = max_interaction
+        self.learn = learn
+        self.center = center
+        self.length_scale_bounds = length_scale_bounds
+        self.signal_variance_bounds = signal_variance_bounds
+        self.noise_variance_bounds = noise_variance_bounds
+        self.backend = backend
+        self.n_threads = n_threads
+        self.verbose = verbose
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # on inputs that do not repeat with the default period, as in the checks
+        return tags
+
+    # Fitting -----------------------------------------------------------------------------------------------------
+
+    def fit(self, X, y, sample_weight=None, noise_scale=None):
+        """Gather the statistics of the data and learn what is to be learned.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts.
+        noise_scale : array-like of shape (n_samples,), optional
+            Known standard deviation of the noise of each row, up to a common factor that ``noise_variance`` learns.
+
+        Returns
+        -------
+        self
+        """
+        rows = self._start(X, y, sample_weight, noise_scale)
+        if len(rows.X) <= 2 * _SUBSAMPLE:
+            rows = rows.merged()
+        start, names = self._starting_point(rows), self._names()
+        search = True
+        if len(rows.X) > 2 * _SUBSAMPLE and "length_scale" in names:  # the landscape is searched on some of the rows
+            chosen = np.random.default_rng(0).choice(len(rows.X), _SUBSAMPLE, replace=False)
+            some = RowSource(rows.take(chosen), self.backend, 1, self.center, self.index_set)
+            self._report(f"searching length scales on {_SUBSAMPLE} of {len(rows.X)} rows")
+            start = self._learn(some, start, names).hyperparameters
+            search = False
+        source = RowSource(
+            rows,
+            self.backend,
+            self.n_threads,
+            self.center,
+            self.index_set,
+            tolerance=transform_tolerance(start, len(rows.X)),
+        )
+        learned = self._learn(source, start, names, search=search)
+        self.statistics_ = source.covering(learned, self._template)
+        self._finish(learned)
+        return self
+
+    def partial_fit(self, X, y, sample_weight=None, noise_scale=None):
+        """Add rows to the statistics; what is learned is learned anew when it is next needed.
+
+        The first call fixes the period and the frequencies from which later ones choose.
+
+        Parameters
+        ----------
+        X, y, sample_weight, noise_scale
+            See :meth:`fit`.
+
+        Returns
+        -------
+        self
+        """
+        if not hasattr(self, "statistics_"):
+            rows = self._start(X, y, sample_weight, noise_scale)
+            source = RowSource(rows, self.backend, self.n_threads, self.center, self.index_set, margin=2.0)
+            self._first_guess = self._learn(source, self._starting_point(rows), self._names())
+            self.statistics_ = source.covering(self._first_guess, self._template)
+        else:
+            rows = self._validate_rows(X, y, sample_weight, noise_scale, reset=False)
+            self.statistics_.update(rows.X, rows.y, rows.sample_weight, rows.noise_scale)
+        self._model = None
+        return self
+
+    def _start(self, X, y, sample_weight, noise_scale):
+        """Check parameters and the first rows, and warn of what cannot work."""
+        for leftover in ("statistics_", "_first_guess", "_model"):
+            if hasattr(self, leftover):
+                delattr(self, leftover)
+        rows = self._validate_rows(X, y, sample_weight, noise_scale, reset=True)
+        unknown = set(self.learn) - {*LEARNABLE, "spectrum"} if not isinstance(self.learn, str) else {self.learn}
+        if unknown:
+            raise ValueError(f"learn holds {sorted(unknown)}; it may hold {[*LEARNABLE, 'spectrum']}.")
+        if self.n_components != "auto":
+            check_budget(self.n_components)
+        choose_backend(self.backend, np.zeros((1, rows.X.shape[1]), int), 1)
+        warn_of_phases(rows.X, self._template.kernel(np.ones(1)))
+        return rows
+
+    def _validate_rows(self, X, y, sample_weight, noise_scale, reset):
+        X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float64, reset=reset)
+        if reset:
+            self._y_ndim = y.ndim
+            self._columns = resolve_columns(self, self.columns)
+            limit = self.max_interaction
+            if limit is None and isinstance(self.index_set, IndexSet):
+                limit = self.index_set.max_interaction
+            kernel = TorusKernel(self.kernel, self.length_scale, self.period, max_interaction=limit)
+            dimension = kernel.resolve_dimension(len(self._columns))
+            self._template = KernelTemplate(kernel.family, kernel.period, dimension, limit)
+        y = y.astype(float, copy=False).reshape(len(y), -1)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+            if not sample_weight.any():
+                raise ValueError("sample_weight is zero for every row: nothing is left to learn from.")
+        if noise_scale is not None:
+            noise_scale = column_or_1d(check_array(noise_scale, ensure_2d=False, dtype=np.float64))
+            check_consistent_length(X, noise_scale)
+            if not (noise_scale > 0).all():
+                raise ValueError(f"noise_scale must be positive, its smallest value is {noise_scale.min()!r}.")
+        return Rows(X[:, self._columns], y, sample_weight, noise_scale)
+
+    def _names(self):
+        return tuple(name for name in LEARNABLE if name in self.learn)
+
+    def _starting_point(self, rows):
+        """Starting values: of the variances from the data, of the length scales as given."""
+        n_outputs = rows.y.shape[1]
+        kernel = TorusKernel(self.kernel, self.length_scale, self.period)
+        size = 1 if kernel.metric == "cartesian" else self._template.dimension
+        variance = np.average(
+            (rows.y - np.average(rows.y, axis=0, weights=rows.sample_weight)) ** 2, axis=0, weights=rows.sample_weight
+        )
+        magnitude = np.abs(rows.y).max(axis=0)
+        self._variance = np.where(variance > 1e-24 * magnitude**2, variance, np.maximum(1e-12 * magnitude**2, 1e-12))
+        given = {
+            name: np.broadcast_to(check_positive_array(getattr(self, name), name, max_ndim=1), (n_outputs,)).copy()
+            for name in ("signal_variance", "noise_variance")
+        }
+        return Hyperparameters(
+            np.broadcast_to(kernel.length_scale, (size,)).copy(),
+            self._variance.copy() if "signal_variance" in self.learn else given["signal_variance"],
+            0.1 * self._variance if "noise_variance" in self.learn else given["noise_variance"],
+        )
+
+    def _bounds(self):
+        def variance_bounds(given, lower, upper, name):
+            if given is None:
+                return lower * self._variance, upper * self._variance
+            low, high = check_positive_array(given, name, max_ndim=1)
+            return low, high
+
+        low, high = check_positive_array(self.length_scale_bounds, "length_scale_bounds", max_ndim=1)
+        return {
+            "length_scale": (low, high),
+            "signal_variance": variance_bounds(self.signal_variance_bounds, 1e-4, 1e4, "signal_variance_bounds"),
+            "noise_variance": variance_bounds(self.noise_variance_bounds, 1e-8, 1e1, "noise_variance_bounds"),
+        }
+
+    def _select(self, kernel, size):
+        return make_index_set(self.index_set, kernel, self._template.dimension, size, self.weights)
+
+    def _learn(self, source, start, names, search=True, select=None):
+        return learn(
+            source,
+            self._select if select is None else select,
+            self._template,
+            start,
+            names,
+            self._bounds(),
+            "auto" if self.n_components == "auto" and not isinstance(self.index_set, IndexSet) else self._budget(),
+            self._report,
+            search=search,
+        )
+
+    def _budget(self):
+        return MAX_COMPONENTS if self.n_components == "auto" else self.n_components
+
+    def _report(self, line):
+        if self.verbose:
+            print(f"[torusgp] {line}")
+
+    def _finish(self, learned):
+        """Compute the posterior for what was learned, and say what may be wrong with it."""
+        hyperparameters, index_set = learned.hyperparameters, learned.index_set
+        linear, center = self.statistics_.linear(index_set, self.center)
+        kernel = self._template.kernel(hyperparameters.length_scale)
+        prior = column_variances(kernel, index_set.frequencies)[:, None] * hyperparameters.signal_variance
+        noise = hyperparameters.noise_variance
+        if "spectrum" in self.learn:
+            pairs = (np.arange(len(prior)) + 1) // 2
+            prior, noise, _ = learn_spectrum(linear, prior, noise, pairs, "noise_variance" in self.learn, self._report)
+            hyperparameters = replace(hyperparameters, noise_variance=noise)
+        self._set_model(hyperparameters, index_set, prior, linear, center)
+        if learned.capped:
+            warnings.warn(
+                f"n_components='auto' stopped at its cap of {MAX_COMPONENTS} columns, and more would still help: give "
+                "n_components yourself, or expect longer length scales by raising length_scale_bounds.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        elif not small_against_noise(self._template, learned, 0.1):
+            warnings.warn(
+                f"The {index_set.n_components} columns leave out {self.truncation_error_:.2g} of the signal variance, "
+                "which is not small against the noise: standard deviations are too small where data are few. Raise "
+                "n_components.",
+                stacklevel=3,
+            )
+        if not learned.converged:
+            warnings.warn(
+                "Learning stopped at its largest number of iterations; the evidence may still rise. Start closer, with "
+                "length_scale, or learn less.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        inexactness = self._fitted().posterior.inexactness
+        if inexactness > INEXACT:
+            warnings.warn(
+                f"Rounding in the statistics amounts to {inexactness:.1e} of the prior precision: standard deviations "
+                "may be wrong where data are few. Raise noise_variance or its lower bound, or use backend='dense'.",
+                stacklevel=3,
+            )
+
+    def _set_model(self, hyperparameters, index_set, prior_variances, linear, center):
+        kernel = self._template.kernel(hyperparameters.length_scale)
+        posterior = Posterior(linear, prior_variances, hyperparameters.noise_variance)
+        error = kernel.truncation_error(index_set)
+        self._model = _Model(kernel, hyperparameters, index_set, prior_variances, posterior, center, error)
+
+    def _fitted(self):
+        """The model of the rows seen so far."""
+        check_is_fitted(self, "statistics_")
+        if self._model is None:
+            guess = self._first_guess
+            start = guess.hyperparameters
+            learned = self._learn(
+                lambda index_set, kernel: self.statistics_.linear(index_set, self.center)[0],
+                start,
+                self._names(),
+                search=False,
+                select=self._select_from_statistics,
+            )
+            self._finish(learned)
+        return self._model
+
+    def _select_from_statistics(self, kernel, size):
+        """The best set among the frequencies that the statistics cover."""
+        wanted = self._select(kernel, size)
+        if self.statistics_.holds(wanted):
+            return wanted
+        pool = self.statistics_.covered()
+        order = np.argsort(-kernel.log_coefficients(pool[1:]), kind="stable")[: (size - 1) // 2]
+        return from_frequencies(pool[1:][order])
+
+    # What was learned --------------------------------------------------------------------------------------------
+
+    @property
+    def kernel_(self):
+        """Kernel with the learned length scales."""
+        return self._fitted().kernel
+
+    @property
+    def index_set_(self):
+        """Frequencies in use."""
+        return self._fitted().index_set
+
+    @property
+    def truncation_error_(self):
+        """Largest error of the kernel of variance one on the index set."""
+        return self._fitted().truncation_error
+
+    @property
+    def log_marginal_likelihood_(self):
+        """Log evidence, summed over outputs."""
+        return self._fitted().posterior.log_evidence
+
+    @property
+    def signal_variance_(self):
+        """Variance of the function, of each output."""
+        return self._squeeze(self._fitted().hyperparameters.signal_variance)
+
+    @property
+    def noise_variance_(self):
+        """Variance of the noise, of each output."""
+        return self._squeeze(self._fitted().hyperparameters.noise_variance)
+
+    @property
+    def coef_(self):
+        """Posterior mean of the weights of the unweighted columns."""
+        return self._squeeze(self._fitted().posterior.weights)
+
+    @property
+    def prior_variance_(self):
+        """Prior variances of the weights of the unweighted columns."""
+        return self._squeeze(self._fitted().prior_variances)
+
+    @property
+    def backend_(self):
+        """Implementation that gathered the statistics."""
+        check_is_fitted(self, "statistics_")
+        return self.statistics_.backend
+
+    @property
+    def n_samples_seen_(self):
+        """Number of rows; the sum of their sample weights."""
+        check_is_fitted(self, "statistics_")
+        return self.statistics_.n_samples
+
+    def _squeeze(self, values):
+        """Drop the axis of outputs, the last one, if the targets had none."""
+        if self._y_ndim == 2:
+            return values
+        return float(values[0]) if values.ndim == 1 else values[..., 0]
+
+    # Prediction --------------------------------------------------------------------------------------------------
+
+    def _points(self, X):
+        check_is_fitted(self, "statistics_")
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        model = self._fitted()
+        name = choose_backend(self.backend, model.index_set.frequencies, len(X))
+        threads = count_threads(self.n_threads, len(X))
+        key = (name, threads)
+        if key not in model.predictors:
+            model.predictors[key] = make_predictor(name, model.index_set.frequencies, model.posterior, threads)
+        return model, model.predictors[key], model.kernel.phases(X[:, self._columns])
+
+    def predict(self, X, return_std=False, return_cov=False, include_noise=True):
+        """Predict targets.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        return_std : bool, default=False
+            Also return standard deviations.
+        return_cov : bool, default=False
+            Also return the covariance between all points.
+        include_noise : bool, default=True
+            Whether these are of new observations, or of the function itself.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        std : ndarray of the same shape
+            With ``return_std``.
+        cov : ndarray of shape (n_samples, n_samples) or (n_samples, n_samples, n_outputs)
+            With ``return_cov``.
+        """
+        if return_std and return_cov:
+            raise ValueError("return_std and return_cov cannot both be true: ask for one of them.")
+        model, predictor, phases = self._points(X)
+        noise = model.hyperparameters.noise_variance if include_noise else np.zeros(len(model.center))
+        outputs = range(len(model.center))
+        if return_std:
+            pairs = [predictor.mean_and_variance(phases, output) for output in outputs]
+            mean = np.stack([pair[0] for pair in pairs], axis=-1) + model.center
+            variance = np.stack([pair[1] for pair in pairs], axis=-1) + noise
+            return self._squeeze_points(mean), self._squeeze_points(np.sqrt(np.maximum(variance, 0.0)))
+        mean = self._squeeze_points(predictor.mean(phases, model.posterior.weights) + model.center)
+        if return_cov:
+            covariance = np.stack([predictor.covariance(phases, output) for output in outputs], axis=-1)
+            covariance += np.eye(len(phases))[..., None] * noise
+            return mean, self._squeeze_points(covariance)
+        return mean
+
+    def _squeeze_points(self, values):
+        return values if self._y_ndim == 2 else values[..., 0]
+
+    def sample_y(self, X, n_samples=1, random_state=None):
+        """Draw functions from the posterior: the same state gives the same functions at any points.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_points, n_features)
+            Inputs.
+        n_samples : int, default=1
+            Number of functions.
+        random_state : int, RandomState or None
+            Determines the functions.
+
+        Returns
+        -------
+        ndarray of shape (n_points, n_samples) or (n_points, n_outputs, n_samples)
+        """
+        model, predictor, phases = self._points(X)
+        draws = model.posterior.sample_weights(n_samples, check_random_state(random_state))
+        values = predictor.mean(phases, draws.reshape(len(draws), -1)).reshape(len(phases), -1, n_samples)
+        values += model.center[:, None]
+        return values if self._y_ndim == 2 else values[:, 0]
+
+    def predict_gradient(self, X, return_std=False):
+        """Derivatives of the predicted function with respect to the inputs.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        return_std : bool, default=False
+            Also return the standard deviations of the derivatives.
+
+        Returns
+        -------
+        gradient : ndarray of shape (n_samples, n_features) or (n_samples, n_features, n_outputs)
+        std : ndarray of the same shape
+            With ``return_std``.
+        """
+        model, predictor, phases = self._points(X)
+        along_torus = 2 * np.pi * np.linalg.inv(model.kernel.cell(phases.shape[1])) @ model.index_set.frequencies.T
+        waves = np.zeros((self.n_features_in_, len(model.index_set.frequencies)))
+        np.add.at(waves, self._columns, along_torus)  # an input may feed several dimensions
+        gradient = self._squeeze_points(predictor.gradient(phases, model.posterior.weights, waves))
+        if not return_std:
+            return gradient
+        variance = np.stack(
+            [predictor.gradient_variance(phases, waves, output) for output in range(len(model.center))], axis=-1
+        )
+        return gradient, self._squeeze_points(np.sqrt(np.maximum(variance, 0.0)))
+
+    # Storage -----------------------------------------------------------------------------------------------------
+
+    def save(self, path):
+        """Write the fitted model to a file of arrays and JSON, without pickle; see :mod:`torusgp.storage`.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write. It appears as a whole or not at all.
+        """
+        model = self._fitted()
+        hyperparameters = model.hyperparameters
+        content, arrays = self.statistics_.to_archive()
+        content = {
+            "parameters": to_json(self.get_params(deep=False)),
+            "statistics": content,
+            "n_features_in": self.n_features_in_,
+            "feature_names_in": list(getattr(self, "feature_names_in_", [])) or None,
+            "y_ndim": self._y_ndim,
+            "index_set": to_json(model.index_set),
+        }
+        arrays = {f"statistics_{name}": array for name, array in arrays.items()} | {
+            "length_scale": hyperparameters.length_scale,
+            "signal_variance": hyperparameters.signal_variance,
+            "noise_variance": hyperparameters.noise_variance,
+            "prior_variances": model.prior_variances,
+            "variance": self._variance,
+        }
+        save_archive(path, "TorusGPRegressor", _LAYOUT, content, arrays)
+
+    @classmethod
+    def load(cls, path):
+        """Read a model written by :meth:`save`.
+
+        Parameters
+        ----------
+        path : str or path
+            File to read.
+
+        Returns
+        -------
+        TorusGPRegressor
+        """
+        content, arrays = load_archive(path, "TorusGPRegressor", _LAYOUT)
+        self = cls(**from_json(content["parameters"]))
+        self.n_features_in_ = content["n_features_in"]
+        if content["feature_names_in"]:
+            self.feature_names_in_ = np.array(content["feature_names_in"], dtype=object)
+        self._y_ndim, self._variance = content["y_ndim"], arrays["variance"]
+        self.statistics_ = SufficientStatistics.from_archive(
+            content["statistics"],
+            {name[11:]: array for name, array in arrays.items() if name.startswith("statistics_")},
+        )
+        self._columns = resolve_columns(self, self.columns)
+        index_set = from_json(content["index_set"])
+        kernel = TorusKernel(self.kernel, self.length_scale, self.statistics_.period)
+        limit = self.max_interaction
+        if limit is None and isinstance(self.index_set, IndexSet):
+            limit = self.index_set.max_interaction
+        self._template = KernelTemplate(kernel.family, kernel.period, index_set.dimension, limit)
+        hyperparameters = Hyperparameters(arrays["length_scale"], arrays["signal_variance"], arrays["noise_variance"])
+        self._first_guess = Learned(hyperparameters, index_set, np.nan)
+        linear, center = self.statistics_.linear(index_set, self.center)
+        self._set_model(hyperparameters, index_set, arrays["prior_variances"], linear, center)
+        return self

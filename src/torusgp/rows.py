@@ -1,0 +1,127 @@
+"""Rows of a regression problem, the statistics that can be had from them, and what they cannot tell."""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from torusgp.backends import choose_backend
+from torusgp.index_sets import IndexSet, adaptive, from_frequencies
+from torusgp.kernel import TorusKernel
+from torusgp.statistics import MANY_ROWS, SufficientStatistics
+
+INEXACT = 1e-3  # error of the posterior precision, relative to the prior's, that is worth a warning
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Checked rows: the inputs of the dimensions of the torus and two-dimensional targets."""
+
+    X: np.ndarray
+    y: np.ndarray
+    sample_weight: np.ndarray | None
+    noise_scale: np.ndarray | None
+
+    def merged(self):
+        """Equal rows merged, in a fixed order: then neither the order of few rows nor how they repeat can matter.
+
+        Learning amplifies rounding, and with more hyperparameters than rows by a lot.
+        """
+        weight = np.ones(len(self.X)) if self.sample_weight is None else self.sample_weight
+        extra = () if self.noise_scale is None else (self.noise_scale[:, None],)
+        counted = weight > 0
+        table, where = np.unique(np.hstack([self.X, self.y, *extra])[counted], axis=0, return_inverse=True)
+        dimension, n_outputs = self.X.shape[1], self.y.shape[1]
+        return Rows(
+            np.ascontiguousarray(table[:, :dimension]),
+            np.ascontiguousarray(table[:, dimension : dimension + n_outputs]),
+            np.bincount(where, weight[counted]),
+            table[:, -1].copy() if extra else None,
+        )
+
+    def take(self, chosen):
+        """Some of the rows."""
+        return Rows(
+            self.X[chosen],
+            self.y[chosen],
+            None if self.sample_weight is None else self.sample_weight[chosen],
+            None if self.noise_scale is None else self.noise_scale[chosen],
+        )
+
+
+class RowSource:
+    """Linear statistics of any index set: from sums at hand where they cover it, else from another pass over rows."""
+
+    def __init__(self, rows, backend, n_threads, center, index_set, margin=1.25, tolerance=None):
+        self._rows, self._backend, self._n_threads, self._center = rows, backend, n_threads, center
+        self._index_set, self._margin, self._tolerance = index_set, margin, tolerance
+        self.statistics = None
+
+    def __call__(self, index_set, kernel):
+        """Linear statistics of a set that was chosen for this kernel."""
+        if self.statistics is None or not self.statistics.holds(index_set):
+            rows = self._rows
+            self.statistics = SufficientStatistics.from_data(
+                rows.X,
+                rows.y,
+                self._pool(index_set, kernel),
+                period=kernel.period,
+                sample_weight=rows.sample_weight,
+                noise_scale=rows.noise_scale,
+                backend=self._backend,
+                tolerance=self._tolerance,
+                n_threads=self._n_threads,
+            )
+        return self.statistics.linear(index_set, self._center)[0]
+
+    def covering(self, learned, template):
+        """Statistics that cover the set that was learned last."""
+        self(learned.index_set, template.kernel(learned.hyperparameters.length_scale))
+        return self.statistics
+
+    def _pool(self, index_set, kernel):
+        """A set and its surroundings, so that length scales may move without another pass."""
+        if isinstance(self._index_set, IndexSet):
+            return index_set
+        name = choose_backend(self._backend, index_set.frequencies, len(self._rows.X))
+        if name == "finufft":  # sums cover the box around the frequencies
+            corner = np.ceil(self._margin * np.abs(index_set.frequencies).max(axis=0)).astype(np.int64)
+            return from_frequencies(np.vstack([index_set.frequencies, corner]))
+        if self._index_set != "adaptive":
+            return index_set
+        shorter = TorusKernel(
+            kernel.family, np.asarray(kernel.length_scale) / 1.2, kernel.period, max_interaction=kernel.max_interaction
+        )
+        wider = adaptive(shorter, int(self._margin * index_set.n_components), dimension=index_set.dimension)
+        return from_frequencies(np.vstack([index_set.frequencies, wider.frequencies]))
+
+
+def transform_tolerance(hyperparameters, n_samples):
+    """Tolerance of the transforms that leaves the posterior trustworthy: errors of the sums stay below the prior."""
+    if n_samples < MANY_ROWS:
+        return 1e-14
+    ratio = (hyperparameters.noise_variance / hyperparameters.signal_variance).min()
+    return float(np.clip(0.1 * INEXACT * ratio / n_samples, 1e-14, 1e-12))
+
+
+def warn_of_phases(X, kernel):
+    """Warn if the rows can tell nothing of a dimension, because of its period."""
+    if len(X) < 3:
+        return
+    some = X[:: max(1, len(X) // 2000)]
+    phases = kernel.phases(some)
+    turns = some @ np.linalg.inv(kernel.cell(X.shape[1]))
+    for d in range(X.shape[1]):
+        n_inputs, n_phases = len(np.unique(turns[:, d])), len(np.unique(np.round(np.cos(phases[:, d]), 9)))
+        if n_inputs >= 10 and n_phases <= 2:
+            warnings.warn(
+                f"{n_inputs} distinct values of dimension {d} fall onto {n_phases} phase(s) of its period: is period "
+                f"{kernel.period!r} in the units of X?",
+                stacklevel=4,
+            )
+        elif np.ptp(turns[:, d]) < 0.05:
+            warnings.warn(
+                f"Dimension {d} spans {np.ptp(turns[:, d]):.2g} of its period: data cannot show that it repeats. Is "
+                f"period {kernel.period!r} in the units of X?",
+                stacklevel=4,
+            )

@@ -1,0 +1,326 @@
+r"""Everything that regression needs to know of the data, whatever the hyperparameters.
+
+With unweighted columns F the sums :math:`(n, F'F, F'y, y'y)` determine posterior and evidence for every length scale,
+variance and every subset of the frequencies. They add over chunks, machines and time.
+"""
+
+import os
+
+import numpy as np
+
+from torusgp.backends import choose_backend, make_sums
+from torusgp.index_sets import IndexSet
+from torusgp.inference import LinearStatistics
+from torusgp.kernel import TorusKernel, to_phases
+from torusgp.storage import load_archive, save_archive
+
+_LAYOUT = 1  # version of the file
+MANY_ROWS = 200_000  # from here on transforms use all cores
+
+
+def count_threads(n_threads, n_samples):
+    """Number of threads of a transform: as asked for, or one for few rows and all available ones for many."""
+    if n_threads is not None:
+        return n_threads
+    if n_samples < MANY_ROWS:
+        return 1
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+    return min(available, int(limit)) if limit.isdigit() and int(limit) else available
+
+
+class SufficientStatistics:
+    r"""Sums over the rows of a data set that determine every regression on its periodic columns.
+
+    Parameters
+    ----------
+    index_set : IndexSet
+        Frequencies to cover. Sums of the ``finufft`` backend cover the whole box around them.
+    period : float, array-like of shape (dimension,) or (dimension, dimension), default=1.0
+        Period of each input, or a cell whose rows are lattice vectors.
+    n_outputs : int, default=1
+        Number of targets.
+    backend : {"dense", "finufft"}, default="dense"
+        Implementation of the sums. Only sums of the same one can be added.
+    tolerance : float, optional
+        Error of the ``finufft`` sums relative to the number of rows; by default 1e-14 for few rows, where it is cheap,
+        and 1e-12 for many.
+    n_threads : int, optional
+        Threads of the transforms; by default one for few rows and all for many.
+
+    Attributes
+    ----------
+    n_samples : float
+        Number of rows; the sum of their sample weights.
+    shift, scale : ndarray of shape (n_outputs,)
+        Targets are summed as ``(y - shift) / scale``, so that a large offset does no harm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from torusgp.index_sets import tensor
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.uniform(size=(60, 2)), rng.normal(size=60)
+    >>> whole = SufficientStatistics.from_data(X, y, tensor(2, 1))
+    >>> parts = SufficientStatistics.from_data(X[:20], y[:20], tensor(2, 1))
+    >>> parts += SufficientStatistics.from_data(X[20:], y[20:], tensor(2, 1))
+    >>> bool(np.allclose(parts.linear()[0].moments, whole.linear()[0].moments))
+    True
+    """
+
+    def __init__(self, index_set, period=1.0, *, n_outputs=1, backend="dense", tolerance=None, n_threads=None):
+        if not isinstance(index_set, IndexSet):
+            raise ValueError(f"index_set must be an IndexSet, got {index_set!r}.")
+        self.index_set = index_set
+        kernel = TorusKernel(period=period)
+        kernel.resolve_dimension(index_set.dimension)
+        self.period = kernel.period
+        self.backend = choose_backend(backend, index_set.frequencies, 0)
+        self.tolerance, self.n_threads = 1e-12 if tolerance is None else tolerance, n_threads
+        self.n_samples = 0.0
+        self.log_precision = 0.0
+        self.shift, self.scale = np.zeros(n_outputs), np.ones(n_outputs)
+        self.squares = np.zeros(n_outputs)
+        self._sums = make_sums(self.backend, index_set.frequencies, n_outputs, self.tolerance, n_threads)
+
+    @classmethod
+    def from_data(
+        cls,
+        X,
+        y,
+        index_set,
+        *,
+        period=1.0,
+        sample_weight=None,
+        noise_scale=None,
+        backend="auto",
+        tolerance=None,
+        n_threads=None,
+    ):
+        """Statistics of arrays.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, dimension)
+            Inputs, one column for each dimension of the torus.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        index_set : IndexSet
+            Frequencies to cover.
+        period : float or array-like, default=1.0
+            Periods or cell.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts.
+        noise_scale : array-like of shape (n_samples,), optional
+            Known standard deviation of the noise of each row, up to a common factor.
+        backend : {"auto", "dense", "finufft"}, default="auto"
+            Implementation of the sums; "auto" takes the cheaper one.
+        tolerance, n_threads
+            See the class.
+
+        Returns
+        -------
+        SufficientStatistics
+        """
+        y = np.asarray(y, dtype=float)
+        name = choose_backend(backend, index_set.frequencies, len(y))
+        n_outputs = 1 if y.ndim == 1 else y.shape[1]
+        if tolerance is None:
+            tolerance = 1e-12 if len(y) >= MANY_ROWS else 1e-14
+        empty = cls(index_set, period, n_outputs=n_outputs, backend=name, tolerance=tolerance, n_threads=n_threads)
+        return empty.update(X, y, sample_weight, noise_scale)
+
+    def update(self, X, y, sample_weight=None, noise_scale=None):
+        """Add rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight, noise_scale
+            See :meth:`from_data`.
+
+        Returns
+        -------
+        self
+        """
+        X, y, weight, precision = self._check_rows(X, y, sample_weight, noise_scale)
+        if not weight.any():
+            return self
+        if self.n_samples == 0:
+            self.shift = np.average(y, axis=0, weights=precision)
+            spread = np.sqrt(np.average((y - self.shift) ** 2, axis=0, weights=precision))
+            # a spread that is all rounding would blow rounding up
+            self.scale = np.where(spread > 1e-12 * np.abs(self.shift), spread, 1.0)
+            self.scale[self.scale == 0] = 1.0
+        targets = (y - self.shift) / self.scale
+        if self.backend == "finufft":
+            self._sums.n_threads = count_threads(self.n_threads, len(X))
+        self._sums.add_chunk(to_phases(X, self.period), precision, targets)
+        self.squares = self.squares + precision @ targets**2
+        self.n_samples += float(weight.sum())
+        if noise_scale is not None:
+            used = weight > 0
+            self.log_precision += float(weight[used] @ np.log(precision[used] / weight[used]))
+        return self
+
+    def _check_rows(self, X, y, sample_weight, noise_scale):
+        X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
+        y = y[:, None] if y.ndim == 1 else y
+        dimension, n_outputs = self.index_set.dimension, len(self.shift)
+        if X.ndim != 2 or X.shape[1] != dimension:
+            raise ValueError(f"X must have shape (n_samples, {dimension}), got {X.shape}.")
+        if y.shape != (len(X), n_outputs):
+            raise ValueError(f"y must have shape ({len(X)}, {n_outputs}), got {y.shape}.")
+        weight = np.ones(len(X))
+        if sample_weight is not None:
+            weight = np.asarray(sample_weight, dtype=float)
+            if weight.shape != (len(X),) or not (np.isfinite(weight) & (weight >= 0)).all():
+                raise ValueError("sample_weight must hold one finite, non-negative number for each row.")
+        precision = weight
+        if noise_scale is not None:
+            noise_scale = np.asarray(noise_scale, dtype=float)
+            if noise_scale.shape != (len(X),) or not (np.isfinite(noise_scale) & (noise_scale > 0)).all():
+                raise ValueError("noise_scale must hold one finite, positive number for each row.")
+            precision = weight / noise_scale**2
+        if not (np.isfinite(X).all() and np.isfinite(y).all()):
+            raise ValueError("X and y must be finite, they hold NaN or infinity.")
+        return X, y, weight, precision
+
+    def __iadd__(self, other):
+        if not isinstance(other, SufficientStatistics):
+            return NotImplemented
+        if (
+            self.backend != other.backend
+            or self.index_set != other.index_set
+            or not np.array_equal(self.period, other.period)
+        ):
+            raise ValueError(
+                "Statistics can be added only if their index sets, periods and backends agree: "
+                f"{self!r} and {other!r} do not."
+            )
+        if other.n_samples == 0:
+            return self
+        if self.n_samples == 0:
+            self.shift, self.scale = other.shift.copy(), other.scale.copy()
+        factor, offset = other.scale / self.scale, (other.shift - self.shift) / self.scale
+        total, moment = other._sums.constant_sums()
+        self.squares = self.squares + factor**2 * other.squares + 2 * factor * offset * moment + offset**2 * total
+        self._sums.add(other._sums, factor, offset)
+        self.n_samples += other.n_samples
+        self.log_precision += other.log_precision
+        return self
+
+    def __add__(self, other):
+        if not isinstance(other, SufficientStatistics):
+            return NotImplemented
+        result = self._empty()
+        result += self
+        result += other
+        return result
+
+    def _empty(self):
+        return SufficientStatistics(
+            self.index_set,
+            self.period,
+            n_outputs=len(self.shift),
+            backend=self.backend,
+            tolerance=self.tolerance,
+            n_threads=self.n_threads,
+        )
+
+    def __repr__(self):
+        return (
+            f"SufficientStatistics(n_samples={self.n_samples:g}, {self.index_set!r}, period={self.period!r}, "
+            f"backend={self.backend!r})"
+        )
+
+    def holds(self, index_set):
+        """Whether the sums determine the regression on this set of frequencies."""
+        return self._sums.holds(index_set.frequencies)
+
+    def covered(self):
+        """All frequencies that the sums cover, one of each pair, the zero vector first."""
+        return self._sums.covered()
+
+    def linear(self, index_set=None, center=True):
+        """Statistics of the linear model with the columns of an index set.
+
+        Parameters
+        ----------
+        index_set : IndexSet, optional
+            Subset of the frequencies that are covered; by default all.
+        center : bool, default=True
+            Take the mean of the targets off. It is exact, however the rows came in.
+
+        Returns
+        -------
+        statistics : LinearStatistics
+            In the units of the targets.
+        center : ndarray of shape (n_outputs,)
+            What was taken off.
+        """
+        index_set = self.index_set if index_set is None else index_set
+        if not self.holds(index_set):
+            raise ValueError(f"{index_set!r} reaches beyond the frequencies of {self!r}.")
+        gram, moments = self._sums.gram(index_set.frequencies), self._sums.moments(index_set.frequencies)
+        total = gram[0, 0]
+        if center:
+            offset = moments[0] / total if total else np.zeros(len(self.shift))
+            squares = np.maximum(self.squares - offset**2 * total, 0.0)
+            taken_off = self.shift + self.scale * offset
+        else:
+            offset, taken_off = -self.shift / self.scale, np.zeros(len(self.shift))
+            squares = self.squares - 2 * offset * moments[0] + offset**2 * total
+        moments = (moments - offset * gram[:, :1]) * self.scale
+        rounding = self.tolerance if self.backend == "finufft" else 4 * np.finfo(float).eps
+        linear = LinearStatistics(gram, moments, squares * self.scale**2, self.n_samples, self.log_precision, rounding)
+        return linear, taken_off
+
+    def save(self, path):
+        """Write the statistics to a file of arrays and JSON."""
+        save_archive(path, "SufficientStatistics", _LAYOUT, *self.to_archive())
+
+    def to_archive(self):
+        """What :mod:`torusgp.storage` writes: a dictionary for JSON and a dictionary of arrays."""
+        content = {
+            "backend": self.backend,
+            "tolerance": self.tolerance,
+            "n_samples": self.n_samples,
+            "log_precision": self.log_precision,
+            "set_name": self.index_set.name,
+            "max_interaction": self.index_set.max_interaction,
+        }
+        sums = {f"sums_{name}": array for name, array in self._sums.to_arrays().items()}
+        indices = {} if self.index_set.indices is None else {"indices": self.index_set.indices}
+        return content, {
+            "frequencies": self.index_set.frequencies,
+            "period": np.asarray(self.period),
+            "shift": self.shift,
+            "scale": self.scale,
+            "squares": self.squares,
+            **indices,
+            **sums,
+        }
+
+    @classmethod
+    def load(cls, path):
+        """Read statistics written by :meth:`save`."""
+        return cls.from_archive(*load_archive(path, "SufficientStatistics", _LAYOUT))
+
+    @classmethod
+    def from_archive(cls, content, arrays):
+        """Statistics from what :meth:`to_archive` gave."""
+        index_set = IndexSet(
+            arrays["frequencies"], arrays.get("indices"), content["set_name"], content["max_interaction"]
+        )
+        period = arrays["period"] if arrays["period"].ndim else float(arrays["period"])
+        result = cls(
+            index_set,
+            period,
+            n_outputs=len(arrays["shift"]),
+            backend=content["backend"],
+            tolerance=content["tolerance"],
+        )
+        result.n_samples, result.log_precision = content["n_samples"], content["log_precision"]
+        result.shift, result.scale, result.squares = arrays["shift"], arrays["scale"], arrays["squares"]
+        result._sums.set_arrays({name[5:]: array for name, array in arrays.items() if name.startswith("sums_")})
+        return result
