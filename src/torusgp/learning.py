@@ -99,29 +99,56 @@ def log_evidence_and_gradient(linear, template, frequencies, hyperparameters):
     gradient : dict of ndarray
         By the names of the hyperparameters.
     """
-    kernel = template.kernel(hyperparameters.length_scale)
-    base = column_variances(kernel, frequencies)
+    prior = _Prior(template, frequencies, hyperparameters.length_scale)
+    total, by_column, by_signal, by_noise = _sum_over_outputs(linear, prior.variances, hyperparameters)
+    return total, {
+        "length_scale": prior.by_length_scale(by_column),
+        "signal_variance": by_signal,
+        "noise_variance": by_noise,
+    }
+
+
+class _Prior:
+    """Prior variances of the columns for unit signal variance, and their derivatives."""
+
+    def __init__(self, template, frequencies, length_scale):
+        kernel = template.kernel(length_scale)
+        self.variances = column_variances(kernel, frequencies)
+        self._slopes = np.nan_to_num(kernel.log_coefficients_gradient(frequencies), posinf=0.0, neginf=0.0)
+        self._n_length_scales = len(length_scale)
+
+    def by_length_scale(self, by_column):
+        """Derivatives in the logarithms of the length scales, from those in the logarithms of the column variances."""
+        by_frequency = np.append(by_column[0], by_column[1::2] + by_column[2::2])
+        gradient = by_frequency @ self._slopes
+        return gradient if len(gradient) == self._n_length_scales else gradient.sum(keepdims=True)
+
+    def dropped(self):
+        """Variance that the columns leave out of the kernel's, and its derivatives in the length scales."""
+        shares = 0.5 * self.variances  # a cosine and a sine of variance 2 c add up to 2 c everywhere
+        shares[0] *= 2
+        return max(0.0, 1 - shares.sum()), -self.by_length_scale(shares)
+
+
+def _sum_over_outputs(linear, variances, hyperparameters):
     n_outputs = len(hyperparameters.signal_variance)
-    total, by_column = 0.0, np.zeros(len(base))
+    total, by_column = 0.0, np.zeros(len(variances))
     by_signal, by_noise = np.empty(n_outputs), np.empty(n_outputs)
     for output in range(n_outputs):
-        result = evidence(
-            linear, hyperparameters.signal_variance[output] * base, hyperparameters.noise_variance[output], output
-        )
+        signal, noise = hyperparameters.signal_variance[output], hyperparameters.noise_variance[output]
+        result = evidence(linear, signal * variances, noise, output)
         total += result.log_evidence
         by_prior, by_noise[output] = result.gradient()
         by_signal[output] = by_prior.sum()
         by_column += by_prior
-    by_frequency = np.append(by_column[0], by_column[1::2] + by_column[2::2])
-    slopes = np.nan_to_num(kernel.log_coefficients_gradient(frequencies), posinf=0.0, neginf=0.0)
-    by_length = by_frequency @ slopes
-    if len(hyperparameters.length_scale) != len(by_length):
-        by_length = by_length.sum(keepdims=True)
-    return total, {"length_scale": by_length, "signal_variance": by_signal, "noise_variance": by_noise}
+    return total, by_column, by_signal, by_noise
 
 
 def maximise(linear, template, index_set, start, names, bounds, max_iter=100):
     """Maximise the evidence over the named hyperparameters for a fixed set of frequencies.
+
+    A learned noise variance is at least the variance that the set leaves out of the kernel, which the columns cannot
+    explain. Otherwise a small set would do best with a length scale for which it is the wrong set.
 
     Parameters
     ----------
@@ -159,7 +186,18 @@ def maximise(linear, template, index_set, start, names, bounds, max_iter=100):
 
     def objective(vector):
         here = start.with_vector(vector, names)
-        value, gradient = log_evidence_and_gradient(linear, template, index_set.frequencies, here)
+        prior = _Prior(template, index_set.frequencies, here.length_scale)
+        dropped, dropped_slope = prior.dropped() if "noise_variance" in names else (0.0, 0.0)
+        noise = here.noise_variance + dropped * here.signal_variance
+        value, by_column, by_signal, by_noise = _sum_over_outputs(
+            linear, prior.variances, replace(here, noise_variance=noise)
+        )
+        gradient = {
+            "length_scale": prior.by_length_scale(by_column)
+            + (by_noise * here.signal_variance / noise).sum() * dropped_slope,
+            "signal_variance": by_signal + by_noise * dropped * here.signal_variance / noise,
+            "noise_variance": by_noise * here.noise_variance / noise,
+        }
         return -value, -np.concatenate([gradient[name] for name in LEARNABLE if name in names])
 
     first = np.clip(start.to_vector(names), limits[:, 0], limits[:, 1])
@@ -171,7 +209,11 @@ def maximise(linear, template, index_set, start, names, bounds, max_iter=100):
         bounds=limits,
         options={"maxiter": max_iter, "ftol": 1e-9, "gtol": 1e-5},
     )
-    return Learned(start.with_vector(result.x, names), index_set, -float(result.fun), bool(result.status != 1))
+    found = start.with_vector(result.x, names)
+    if "noise_variance" in names:
+        dropped, _ = _Prior(template, index_set.frequencies, found.length_scale).dropped()
+        found = replace(found, noise_variance=found.noise_variance + dropped * found.signal_variance)
+    return Learned(found, index_set, -float(result.fun), bool(result.status != 1))
 
 
 def learn(provider, select, template, start, names, bounds, n_components, report, *, search=True):

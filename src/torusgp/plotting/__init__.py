@@ -1,21 +1,29 @@
-"""Plots of index sets, coefficients and errors.
+"""Plots of index sets, coefficients and errors, and of what a regressor learned and predicts.
 
 As in scikit-learn, a display computes what it shows once (``from_...``), keeps it as attributes, and draws it as often
 as asked (``plot``). Matplotlib is imported when something is drawn; install it with ``pip install "torusgp[plot]"``.
 """
 
 from torusgp.plotting._base import check_matplotlib
+from torusgp.plotting._calibration import CalibrationDisplay
 from torusgp.plotting._coefficients import CoefficientDisplay
 from torusgp.plotting._gram_matrix import GramMatrixDisplay
 from torusgp.plotting._index_set import IndexSetDisplay
 from torusgp.plotting._kernel_approximation import KernelApproximationDisplay
+from torusgp.plotting._prediction import PredictionDisplay
+from torusgp.plotting._residual import ResidualDisplay
+from torusgp.plotting._spectrum import SpectrumDisplay
 from torusgp.plotting._truncation_error import TruncationErrorDisplay
 
 __all__ = [
+    "CalibrationDisplay",
     "CoefficientDisplay",
     "GramMatrixDisplay",
     "IndexSetDisplay",
     "KernelApproximationDisplay",
+    "PredictionDisplay",
+    "ResidualDisplay",
+    "SpectrumDisplay",
     "TruncationErrorDisplay",
     "check_matplotlib",
 ]

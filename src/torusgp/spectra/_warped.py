@@ -6,6 +6,7 @@ length scale, so theirs are positive integrals of Bessel functions and keep thei
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
@@ -15,6 +16,8 @@ from torusgp.spectra._bessel import log_scaled_bessel
 from torusgp.spectra._matern import check_smoothness, matern_correlation
 
 _NEGLIGIBLE = 42.0  # exp(-42) = 6e-19
+_TABLE_ORDERS = 64
+_TABLE_CHUNK = 64
 
 
 def chord(phase):
@@ -78,10 +81,12 @@ class _GammaMixture(Spectrum):
         # Integration by parts moves the derivative from the Bessel function to the density of s.
         return 2 * self.sign * (self.shape - self._integrate(frequency, length_scale)[1])
 
-    def _log_integrand(self, frequency, s, offset):
+    def _log_density(self, s):
         u = s - np.log(self.shape)
-        log_density = self.shape * (u - np.expm1(u)) + _log_gamma_peak(self.shape)
-        return log_density + log_scaled_bessel(frequency, np.exp(offset + self.sign * s))[0]
+        return self.shape * (u - np.expm1(u)) + _log_gamma_peak(self.shape)
+
+    def _log_integrand(self, frequency, s, offset):
+        return self._log_density(s) + log_scaled_bessel(frequency, np.exp(offset + self.sign * s))[0]
 
     def _integrate(self, frequency, length_scale):
         """Log coefficients, and the mean of the Gamma variable under the integrand of each."""
@@ -89,20 +94,47 @@ class _GammaMixture(Spectrum):
         offset = self._offset(length_scale)
         distinct, inverse = np.unique(frequency, return_inverse=True)
         log_value, mean = np.empty(distinct.size), np.empty(distinct.size)
-        # Within a factor of two in k, peaks have similar places and widths: one grid serves the block.
-        octave = np.frexp(distinct)[1] * (distinct > 0)
-        starts = np.flatnonzero(np.diff(octave, prepend=octave[:1] - 1))
-        stops = np.append(starts[1:], distinct.size)
-        if distinct.size:
-            grids = self._grids(distinct[starts], distinct[stops - 1], offset)
-            for start, stop, (s, step) in zip(starts, stops, grids, strict=True):
-                log_terms = self._log_integrand(distinct[start:stop], s[:, None], offset)
-                log_value[start:stop] = logsumexp(log_terms, axis=0) + np.log(step)
-                mean[start:stop] = np.exp(
-                    logsumexp(log_terms + s[:, None], axis=0) + np.log(step) - log_value[start:stop]
-                )
+        low = (distinct < _TABLE_ORDERS) & (distinct == np.floor(distinct))
+        if low.any():
+            log_value[low], mean[low] = self._integrate_tabulated(distinct[low].astype(int), offset)
+        if not low.all():
+            log_value[~low], mean[~low] = self._integrate_in_blocks(distinct[~low], offset)
         shape = frequency.shape
         return log_value[inverse].reshape(shape), mean[inverse].reshape(shape)
+
+    def _integrate_tabulated(self, orders, offset):
+        """Low orders: one grid for all, aligned so that Bessel functions are computed once for all length scales."""
+        lower, upper = self._range(float(orders.max()), offset)
+        # A bound on the curvature of the log integrand at its peak, where e^s = shape + sign * slope.
+        curvature = self.shape + 0.5 + (2 * float(orders.max()) if self.sign > 0 else 0.0)
+        step = 0.2 / 2 ** np.ceil(max(0.0, np.log2(0.2 * np.sqrt(curvature) / 0.45)))
+        ends = sorted((offset + self.sign * lower, offset + self.sign * upper))  # in log a
+        first, last = int(ends[0] // (step * _TABLE_CHUNK)), int(ends[1] // (step * _TABLE_CHUNK))
+        table = np.concatenate([_bessel_table(step, chunk) for chunk in range(first, last + 1)])[:, orders]
+        log_argument = step * np.arange(first * _TABLE_CHUNK, (last + 1) * _TABLE_CHUNK)
+        s = self.sign * (log_argument - offset)
+        with np.errstate(over="ignore"):  # far outside the range the density underflows to zero
+            log_terms = self._log_density(s)[:, None] + table
+        peak = log_terms.max(axis=0)
+        terms = np.exp(log_terms - peak)
+        total = terms.sum(axis=0)
+        gamma = np.exp(np.minimum(s, 700.0))
+        return peak + np.log(step * total), np.where(terms > 0, terms * gamma[:, None], 0.0).sum(axis=0) / total
+
+    def _integrate_in_blocks(self, frequency, offset):
+        """High or fractional orders, in rising order: the grid follows the peaks, which are narrow and wander."""
+        log_value, mean = np.empty(frequency.size), np.empty(frequency.size)
+        # Within a factor of two in k, peaks have similar places and widths: one grid serves the block.
+        octave = np.frexp(frequency)[1]
+        starts = np.flatnonzero(np.diff(octave, prepend=octave[:1] - 1))
+        stops = np.append(starts[1:], frequency.size)
+        grids = self._grids(frequency[starts], frequency[stops - 1], offset)
+        for start, stop, (s, step) in zip(starts, stops, grids, strict=True):
+            block = slice(start, stop)
+            log_terms = self._log_integrand(frequency[block], s[:, None], offset)
+            log_value[block] = logsumexp(log_terms, axis=0) + np.log(step)
+            mean[block] = np.exp(logsumexp(log_terms + s[:, None], axis=0) + np.log(step) - log_value[block])
+        return log_value, mean
 
     def _grids(self, first, last, offset):
         """One grid in s for each block of frequencies from ``first`` to ``last``."""
@@ -141,6 +173,13 @@ class _GammaMixture(Spectrum):
         decay = self.shape + (0.5 if self.sign < 0 else 0)
         lower = min(np.log(self.shape), knee + min(0.0, np.log(2 * decay))) - _NEGLIGIBLE / decay - 5
         return lower, upper
+
+
+@lru_cache(maxsize=1024)
+def _bessel_table(step, chunk):
+    """Logarithms of the scaled Bessel functions of low orders, on one chunk of a grid in log a."""
+    log_argument = step * np.arange(chunk * _TABLE_CHUNK, (chunk + 1) * _TABLE_CHUNK)
+    return log_scaled_bessel(np.arange(_TABLE_ORDERS), np.exp(log_argument)[:, None])[0]
 
 
 def _log_gamma_peak(shape):
