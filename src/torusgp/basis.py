@@ -35,7 +35,7 @@ def reference_columns(phases, frequencies):
     return np.column_stack([np.ones(len(phases)), pairs.reshape(len(phases), -1)])
 
 
-def columns(phases, frequencies, scale=None, dtype=np.float64):
+def columns(phases, frequencies, scale=None, dtype=np.float64, out=None):
     """Columns of the basis, each multiplied by a scale, from products of one-dimensional exponentials.
 
     Rows are worked on in chunks of bounded size, so beyond the result memory does not depend on their number.
@@ -50,13 +50,15 @@ def columns(phases, frequencies, scale=None, dtype=np.float64):
         Factor of the constant and of each pair of columns.
     dtype : dtype, default=float64
         Type of the result, float64 or float32.
+    out : ndarray of shape (n_samples, 2 * n_frequencies - 1), optional
+        Where to write the result, of this type and C-contiguous.
 
     Returns
     -------
     ndarray of shape (n_samples, 2 * n_frequencies - 1)
     """
     phases = np.asarray(phases, dtype=np.float64)
-    result = np.empty((len(phases), 2 * len(frequencies) - 1), dtype=dtype)
+    result = np.empty((len(phases), 2 * len(frequencies) - 1), dtype=dtype) if out is None else out
     scale = np.ones(len(frequencies)) if scale is None else np.asarray(scale, dtype=np.float64)
     result[:, 0] = scale[0]
     if len(frequencies) == 1 or len(phases) == 0:

@@ -17,9 +17,10 @@ from torusgp.kernel import TorusKernel
 LEARNABLE = ("length_scale", "signal_variance", "noise_variance")
 
 _STARTS = (1.0, 0.3, 3.0)  # factors of the given length scale that are tried on the smallest set
-_FIRST_COLUMNS = 101
+FIRST_COLUMNS = 101
 _MAX_ROUNDS = 6
 _SETTLED = 0.02  # change of the logarithm of a length scale up to which the set is kept
+_NEGLIGIBLE_GAIN = 0.1  # gain in log evidence that ends the exchange of sets
 _WORTHWHILE = 1.0  # gain in log evidence that justifies twice the columns
 MAX_COMPONENTS = 2000  # the most that n_components="auto" takes
 SMALL_AGAINST_NOISE = 0.01  # truncated variance relative to the noise at which more columns are useless
@@ -201,22 +202,22 @@ def maximise(linear, template, index_set, start, names, bounds, max_iter=100):
         return -value, -np.concatenate([gradient[name] for name in LEARNABLE if name in names])
 
     first = np.clip(start.to_vector(names), limits[:, 0], limits[:, 1])
-    result = minimize(
-        objective,
-        first,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=limits,
-        options={"maxiter": max_iter, "ftol": 1e-9, "gtol": 1e-5},
-    )
+    reference = objective(first)[0]  # with many rows the evidence is large, and a relative tolerance of it blunt
+
+    def improvement(vector):
+        value, gradient = objective(vector)
+        return value - reference, gradient
+
+    options = {"maxiter": max_iter, "ftol": 1e-7, "gtol": 1e-5}
+    result = minimize(improvement, first, jac=True, method="L-BFGS-B", bounds=limits, options=options)
     found = start.with_vector(result.x, names)
     if "noise_variance" in names:
         dropped, _ = _Prior(template, index_set.frequencies, found.length_scale).dropped()
         found = replace(found, noise_variance=found.noise_variance + dropped * found.signal_variance)
-    return Learned(found, index_set, -float(result.fun), bool(result.status != 1))
+    return Learned(found, index_set, -float(result.fun + reference), bool(result.status != 1))
 
 
-def learn(provider, select, template, start, names, bounds, n_components, report, *, search=True):
+def learn(provider, select, template, start, names, bounds, n_components, report, *, search=True, first=FIRST_COLUMNS):
     """Learn hyperparameters from small sets to the final one.
 
     Parameters
@@ -239,13 +240,15 @@ def learn(provider, select, template, start, names, bounds, n_components, report
         Takes a line of progress.
     search : bool, default=True
         Try several starting length scales on a small set first.
+    first : int, default=101
+        Number of columns to begin with.
 
     Returns
     -------
     Learned
     """
     problem = _Problem(provider, select, template, names, bounds, report)
-    first = _FIRST_COLUMNS if n_components == "auto" else min(_FIRST_COLUMNS, n_components)
+    first = first if n_components == "auto" else min(first, n_components)
     if search and "length_scale" in names:
         scales = [np.clip(factor * start.length_scale, *bounds["length_scale"]) for factor in _STARTS]
         attempts = [problem.settle(replace(start, length_scale=scale), first, max_iter=30) for scale in scales]
@@ -283,10 +286,11 @@ class _Problem:
                 f"{np.array2string(found.hyperparameters.length_scale, precision=3)}"
             )
             change = np.abs(np.log(found.hyperparameters.length_scale / current.length_scale)).max()
-            if best is None or found.log_evidence > best.log_evidence:
+            gain = found.log_evidence - best.log_evidence if best else np.inf
+            if gain > 0:
                 best = found
             current = found.hyperparameters
-            if change < _SETTLED:
+            if change < _SETTLED or gain < _NEGLIGIBLE_GAIN:
                 break
         return best
 

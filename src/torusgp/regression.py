@@ -15,6 +15,7 @@ from torusgp.index_sets import IndexSet, check_budget, from_frequencies
 from torusgp.inference import Posterior
 from torusgp.kernel import TorusKernel, check_positive_array
 from torusgp.learning import (
+    FIRST_COLUMNS,
     LEARNABLE,
     MAX_COMPONENTS,
     Hyperparameters,
@@ -201,13 +202,13 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if len(rows.X) <= 2 * _SUBSAMPLE:
             rows = rows.merged()
         start, names = self._starting_point(rows), self._names()
-        search = True
+        search, first = True, FIRST_COLUMNS
         if len(rows.X) > 2 * _SUBSAMPLE and "length_scale" in names:  # the landscape is searched on some of the rows
             chosen = np.random.default_rng(0).choice(len(rows.X), _SUBSAMPLE, replace=False)
             some = RowSource(rows.take(chosen), self.backend, 1, self.center, self.index_set)
             self._report(f"searching length scales on {_SUBSAMPLE} of {len(rows.X)} rows")
-            start = self._learn(some, start, names).hyperparameters
-            search = False
+            scouted = self._learn(some, start, names)
+            start, search, first = scouted.hyperparameters, False, scouted.index_set.n_components + 2
         source = RowSource(
             rows,
             self.backend,
@@ -216,8 +217,8 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             self.index_set,
             tolerance=transform_tolerance(start, len(rows.X)),
         )
-        learned = self._learn(source, start, names, search=search)
-        self.statistics_ = source.covering(learned, self._template)
+        learned = self._learn(source, start, names, search=search, first=first)
+        self.statistics_ = source.exact_enough(learned, self._template)
         self._finish(learned)
         return self
 
@@ -324,7 +325,7 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _select(self, kernel, size):
         return make_index_set(self.index_set, kernel, self._template.dimension, size, self.weights)
 
-    def _learn(self, source, start, names, search=True, select=None):
+    def _learn(self, source, start, names, search=True, select=None, first=FIRST_COLUMNS):
         return learn(
             source,
             self._select if select is None else select,
@@ -335,6 +336,7 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             "auto" if self.n_components == "auto" and not isinstance(self.index_set, IndexSet) else self._budget(),
             self._report,
             search=search,
+            first=first,
         )
 
     def _budget(self):
@@ -363,7 +365,7 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        elif not small_against_noise(self._template, learned, 0.1):
+        elif self.n_components != "auto" and not small_against_noise(self._template, learned, 0.1):
             warnings.warn(
                 f"The {index_set.n_components} columns leave out {self.truncation_error_:.2g} of the signal variance, "
                 "which is not small against the noise: standard deviations are too small where data are few. Raise "

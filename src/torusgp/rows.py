@@ -8,9 +8,12 @@ import numpy as np
 from torusgp.backends import choose_backend
 from torusgp.index_sets import IndexSet, adaptive, from_frequencies
 from torusgp.kernel import TorusKernel
+from torusgp.learning import column_variances
 from torusgp.statistics import MANY_ROWS, SufficientStatistics
 
 INEXACT = 1e-3  # error of the posterior precision, relative to the prior's, that is worth a warning
+_FINEST_TOLERANCE = 1e-14  # what the transforms reach in double precision
+_CHEAP_FLOPS = 2e10  # a second of dense work
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,22 @@ class RowSource:
         self(learned.index_set, template.kernel(learned.hyperparameters.length_scale))
         return self.statistics
 
+    def exact_enough(self, learned, template):
+        """Statistics that cover the set that was learned last, gathered anew if their rounding would matter."""
+        statistics = self.covering(learned, template)
+        kernel = template.kernel(learned.hyperparameters.length_scale)
+        ratio = (learned.hyperparameters.signal_variance / learned.hyperparameters.noise_variance).max()
+        ratio *= column_variances(kernel, learned.index_set.frequencies).max() * statistics.n_samples
+        if statistics.backend == "dense" or statistics.tolerance * ratio <= INEXACT:
+            return statistics
+        cheap = len(self._rows.X) * learned.index_set.n_components**2 < _CHEAP_FLOPS
+        if self._backend == "auto" and cheap and _FINEST_TOLERANCE * ratio > INEXACT:
+            self._backend = "dense"  # its sums are exact to rounding
+        elif statistics.tolerance <= _FINEST_TOLERANCE:
+            return statistics
+        self._tolerance, self.statistics = _FINEST_TOLERANCE, None
+        return self.covering(learned, template)
+
     def _pool(self, index_set, kernel):
         """A set and its surroundings, so that length scales may move without another pass."""
         if isinstance(self._index_set, IndexSet):
@@ -86,6 +105,8 @@ class RowSource:
         name = choose_backend(self._backend, index_set.frequencies, len(self._rows.X))
         if name == "finufft":  # sums cover the box around the frequencies
             corner = np.ceil(self._margin * np.abs(index_set.frequencies).max(axis=0)).astype(np.int64)
+            if self.statistics is not None:  # sets that take turns are then covered together
+                corner = np.maximum(corner, np.abs(self.statistics.covered()).max(axis=0))
             return from_frequencies(np.vstack([index_set.frequencies, corner]))
         if self._index_set != "adaptive":
             return index_set
@@ -99,20 +120,20 @@ class RowSource:
 def transform_tolerance(hyperparameters, n_samples):
     """Tolerance of the transforms that leaves the posterior trustworthy: errors of the sums stay below the prior."""
     if n_samples < MANY_ROWS:
-        return 1e-14
+        return _FINEST_TOLERANCE
     ratio = (hyperparameters.noise_variance / hyperparameters.signal_variance).min()
-    return float(np.clip(0.1 * INEXACT * ratio / n_samples, 1e-14, 1e-12))
+    return float(np.clip(0.1 * INEXACT * ratio / n_samples, _FINEST_TOLERANCE, 1e-12))
 
 
 def warn_of_phases(X, kernel):
     """Warn if the rows can tell nothing of a dimension, because of its period."""
     if len(X) < 3:
         return
-    some = X[:: max(1, len(X) // 2000)]
+    some = X[np.random.default_rng(0).choice(len(X), min(len(X), 2000), replace=False)]  # a stride might resonate
     phases = kernel.phases(some)
     turns = some @ np.linalg.inv(kernel.cell(X.shape[1]))
     for d in range(X.shape[1]):
-        n_inputs, n_phases = len(np.unique(turns[:, d])), len(np.unique(np.round(np.cos(phases[:, d]), 9)))
+        n_inputs, n_phases = len(np.unique(turns[:, d])), len(np.unique(np.round(np.exp(1j * phases[:, d]), 9)))
         if n_inputs >= 10 and n_phases <= 2:
             warnings.warn(
                 f"{n_inputs} distinct values of dimension {d} fall onto {n_phases} phase(s) of its period: is period "

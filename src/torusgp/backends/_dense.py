@@ -32,9 +32,14 @@ class GramSums:
     def add_chunk(self, phases, precision, targets):
         """Add rows: phases (n, dimension), precision (n,), targets (n, n_outputs)."""
         scale = np.sqrt(precision)[:, None]
+        buffer = np.empty((0, 0))
         for rows in _chunks(len(phases), len(self._gram)):
-            weighted = columns(phases[rows], self.frequencies)
-            weighted *= scale[rows]
+            size = rows.stop - rows.start
+            if len(buffer) < size:
+                buffer = np.empty((size, len(self._gram)))
+            weighted = columns(phases[rows], self.frequencies, out=buffer[:size])
+            if (precision[rows] != 1).any():
+                weighted *= scale[rows]
             # the transpose of a C-ordered array is what the Fortran routine wants: no copy is made
             self._gram = dsyrk(1.0, weighted.T, beta=1.0, c=self._gram, overwrite_c=True)
             self._moments += weighted.T @ (scale[rows] * targets[rows])
