@@ -119,11 +119,12 @@ class BayesianFeatureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             yield rows, np.asarray(self.transformer_.transform(X[rows]), dtype=float)
 
     def _statistics(self, X, targets, weight):
-        parts = [
-            ((columns.T * weight[rows]) @ columns, (columns.T * weight[rows]) @ targets[rows])
-            for rows, columns in self._columns(X)
-        ]
-        gram, moments = (np.sum(part, axis=0) for part in zip(*parts, strict=True))
+        n_columns = self.transformer_.transform(X[:1]).shape[1]
+        gram, moments = np.zeros((n_columns, n_columns)), np.zeros((n_columns, targets.shape[1]))
+        for rows, columns in self._columns(X):
+            weighted = columns.T * weight[rows]
+            gram += weighted @ columns
+            moments += weighted @ targets[rows]
         return LinearStatistics(gram, moments, weight @ targets**2, float(weight.sum()))
 
     def _learn_output(self, statistics, output):

@@ -164,7 +164,12 @@ class TorusKernel:
     def _split_at_zero(self, dimension):
         spectra = self.axis_spectra(dimension)
         zero = np.array([float(family.coefficients(0, scale)) for family, scale in spectra])
-        return zero, np.array([2 * family.tail_sums(0, scale)[0] for family, scale in spectra])
+        # one minus the constant is exact enough unless it is nearly everything, and then the tail is short
+        beyond = [
+            1 - constant if constant < 0.9 else 2 * family.tail_sums(0, scale)[0]
+            for constant, (family, scale) in zip(zero, spectra, strict=True)
+        ]
+        return zero, np.array(beyond)
 
     def coefficients(self, frequencies):
         """Fourier coefficients of integer frequencies of shape (n_frequencies, dimension)."""

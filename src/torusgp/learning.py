@@ -21,7 +21,7 @@ FIRST_COLUMNS = 101
 _MAX_ROUNDS = 6
 _SETTLED = 0.02  # change of the logarithm of a length scale up to which the set is kept
 _NEGLIGIBLE_GAIN = 0.1  # gain in log evidence that ends the exchange of sets
-_WORTHWHILE = 1.0  # gain in log evidence that justifies twice the columns
+_WORTHWHILE = 1.0  # change of the log evidence that justifies twice the columns
 MAX_COMPONENTS = 2000  # the most that n_components="auto" takes
 SMALL_AGAINST_NOISE = 0.01  # truncated variance relative to the noise at which more columns are useless
 
@@ -217,7 +217,20 @@ def maximise(linear, template, index_set, start, names, bounds, max_iter=100):
     return Learned(found, index_set, -float(result.fun + reference), bool(result.status != 1))
 
 
-def learn(provider, select, template, start, names, bounds, n_components, report, *, search=True, first=FIRST_COLUMNS):
+def learn(
+    provider,
+    select,
+    template,
+    start,
+    names,
+    bounds,
+    n_components,
+    report,
+    *,
+    search=True,
+    first=FIRST_COLUMNS,
+    cap=None,
+):
     """Learn hyperparameters from small sets to the final one.
 
     Parameters
@@ -242,11 +255,14 @@ def learn(provider, select, template, start, names, bounds, n_components, report
         Try several starting length scales on a small set first.
     first : int, default=101
         Number of columns to begin with.
+    cap : int, default=2000
+        Largest number of columns of "auto".
 
     Returns
     -------
     Learned
     """
+    cap = MAX_COMPONENTS if cap is None else cap
     problem = _Problem(provider, select, template, names, bounds, report)
     first = first if n_components == "auto" else min(first, n_components)
     if search and "length_scale" in names:
@@ -254,7 +270,7 @@ def learn(provider, select, template, start, names, bounds, n_components, report
         attempts = [problem.settle(replace(start, length_scale=scale), first, max_iter=30) for scale in scales]
         start = max(attempts, key=lambda attempt: attempt.log_evidence).hyperparameters
     if n_components == "auto":
-        return problem.grow(start, first)
+        return problem.grow(start, first, cap)
     size = first
     while 4 * size < n_components and search:
         start = problem.settle(start, size).hyperparameters
@@ -294,17 +310,17 @@ class _Problem:
                 break
         return best
 
-    def grow(self, start, size):
-        """Double the set until what it leaves out is small against the noise or the evidence stops rising."""
+    def grow(self, start, size, cap):
+        """Double the set until what it leaves out is small against the noise or the evidence stops changing."""
         found = self.settle(start, size)
         while not small_against_noise(self.template, found):
-            if size >= MAX_COMPONENTS:
+            if size >= cap:
                 return replace(found, capped=True)
-            size = min(2 * size, MAX_COMPONENTS)
+            size = min(2 * size, cap)
             larger = self.settle(found.hyperparameters, size)
-            if larger.log_evidence - found.log_evidence < _WORTHWHILE:
-                return max(found, larger, key=lambda one: one.log_evidence)
-            found = larger
+            change, found = abs(larger.log_evidence - found.log_evidence), larger
+            if change < _WORTHWHILE:
+                break
         return found
 
 

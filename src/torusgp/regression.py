@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from torusgp import learning
 from torusgp.backends import choose_backend, make_predictor
 from torusgp.features import make_index_set, resolve_columns
 from torusgp.index_sets import IndexSet, check_budget, from_frequencies
@@ -17,7 +18,6 @@ from torusgp.kernel import TorusKernel, check_positive_array
 from torusgp.learning import (
     FIRST_COLUMNS,
     LEARNABLE,
-    MAX_COMPONENTS,
     Hyperparameters,
     KernelTemplate,
     Learned,
@@ -76,7 +76,8 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         :mod:`torusgp.index_sets`; or a set, which is used as it is.
     n_components : int or "auto", default="auto"
         Largest number of columns of a set given by name. "auto" grows the set until what it leaves out is small
-        against the noise or the evidence stops rising, up to 2000 columns; a warning says if that was not enough.
+        against the noise or the evidence stops changing, up to 2000 columns or four times the number of rows; a
+        warning says if that was not enough.
     weights : "auto", float or array-like of shape (dimension,), default=1.0
         Weights of a set given by name, see :class:`IndexSetFourierFeatures`.
     max_interaction : int, optional
@@ -201,6 +202,7 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         rows = self._start(X, y, sample_weight, noise_scale)
         if len(rows.X) <= 2 * _SUBSAMPLE:
             rows = rows.merged()
+        self._set_cap(len(rows.X))
         start, names = self._starting_point(rows), self._names()
         search, first = True, FIRST_COLUMNS
         if len(rows.X) > 2 * _SUBSAMPLE and "length_scale" in names:  # the landscape is searched on some of the rows
@@ -217,7 +219,7 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             self.index_set,
             tolerance=transform_tolerance(start, len(rows.X)),
         )
-        learned = self._learn(source, start, names, search=search, first=first)
+        learned = self._first_guess = self._learn(source, start, names, search=search, first=first)
         self.statistics_ = source.exact_enough(learned, self._template)
         self._finish(learned)
         return self
@@ -238,6 +240,7 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """
         if not hasattr(self, "statistics_"):
             rows = self._start(X, y, sample_weight, noise_scale)
+            self._set_cap(len(rows.X))
             source = RowSource(rows, self.backend, self.n_threads, self.center, self.index_set, margin=2.0)
             self._first_guess = self._learn(source, self._starting_point(rows), self._names())
             self.statistics_ = source.covering(self._first_guess, self._template)
@@ -285,6 +288,10 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 raise ValueError(f"noise_scale must be positive, its smallest value is {noise_scale.min()!r}.")
         return Rows(X[:, self._columns], y, sample_weight, noise_scale)
 
+    def _set_cap(self, n_samples):
+        """Largest number of columns of "auto": few rows cannot tell many frequencies apart, and it would take long."""
+        self._cap = min(learning.MAX_COMPONENTS, max(2 * FIRST_COLUMNS, 4 * int(n_samples)))
+
     def _names(self):
         return tuple(name for name in LEARNABLE if name in self.learn)
 
@@ -293,11 +300,8 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         n_outputs = rows.y.shape[1]
         kernel = TorusKernel(self.kernel, self.length_scale, self.period)
         size = 1 if kernel.metric == "cartesian" else self._template.dimension
-        variance = np.average(
-            (rows.y - np.average(rows.y, axis=0, weights=rows.sample_weight)) ** 2, axis=0, weights=rows.sample_weight
-        )
-        magnitude = np.abs(rows.y).max(axis=0)
-        self._variance = np.where(variance > 1e-24 * magnitude**2, variance, np.maximum(1e-12 * magnitude**2, 1e-12))
+        center = np.average(rows.y, axis=0, weights=rows.sample_weight)
+        self._set_variance(np.average((rows.y - center) ** 2, axis=0, weights=rows.sample_weight), center)
         given = {
             name: np.broadcast_to(check_positive_array(getattr(self, name), name, max_ndim=1), (n_outputs,)).copy()
             for name in ("signal_variance", "noise_variance")
@@ -308,16 +312,17 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             0.1 * self._variance if "noise_variance" in self.learn else given["noise_variance"],
         )
 
+    def _set_variance(self, variance, center):
+        """Variance of the targets, to which variances are compared; of constant ones what rounding leaves of it."""
+        rounding = np.maximum(1e-12 * np.abs(center) ** 2, 1e-12)
+        self._variance = np.where(variance > 1e-24 * np.abs(center) ** 2, variance, rounding)
+
     def _bounds(self):
         def variance_bounds(given, lower, upper, name):
-            if given is None:
-                return lower * self._variance, upper * self._variance
-            low, high = check_positive_array(given, name, max_ndim=1)
-            return low, high
+            return (lower * self._variance, upper * self._variance) if given is None else _check_bounds(given, name)
 
-        low, high = check_positive_array(self.length_scale_bounds, "length_scale_bounds", max_ndim=1)
         return {
-            "length_scale": (low, high),
+            "length_scale": _check_bounds(self.length_scale_bounds, "length_scale_bounds"),
             "signal_variance": variance_bounds(self.signal_variance_bounds, 1e-4, 1e4, "signal_variance_bounds"),
             "noise_variance": variance_bounds(self.noise_variance_bounds, 1e-8, 1e1, "noise_variance_bounds"),
         }
@@ -337,10 +342,11 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             self._report,
             search=search,
             first=first,
+            cap=self._cap,
         )
 
     def _budget(self):
-        return MAX_COMPONENTS if self.n_components == "auto" else self.n_components
+        return self._cap if self.n_components == "auto" else self.n_components
 
     def _report(self, line):
         if self.verbose:
@@ -360,7 +366,7 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self._set_model(hyperparameters, index_set, prior, linear, center)
         if learned.capped:
             warnings.warn(
-                f"n_components='auto' stopped at its cap of {MAX_COMPONENTS} columns, and more would still help: give "
+                f"n_components='auto' stopped at its cap of {self._cap} columns, and more would still help: give "
                 "n_components yourself, or expect longer length scales by raising length_scale_bounds.",
                 ConvergenceWarning,
                 stacklevel=3,
@@ -383,7 +389,8 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if inexactness > INEXACT:
             warnings.warn(
                 f"Rounding in the statistics amounts to {inexactness:.1e} of the prior precision: standard deviations "
-                "may be wrong where data are few. Raise noise_variance or its lower bound, or use backend='dense'.",
+                "may be wrong where data are few. Raise noise_variance or its lower bound"
+                + (", or use backend='dense'." if self.backend_ == "finufft" else "."),
                 stacklevel=3,
             )
 
@@ -397,13 +404,18 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """The model of the rows seen so far."""
         check_is_fitted(self, "statistics_")
         if self._model is None:
-            guess = self._first_guess
-            start = guess.hyperparameters
+            linear, center = self.statistics_.linear(self._first_guess.index_set)
+            self._set_variance(linear.squares / linear.n_samples, center)
+            self._set_cap(linear.n_samples)
+            start = self._first_guess.hyperparameters
+            if "signal_variance" in self.learn:
+                start = replace(start, signal_variance=self._variance.copy())
+            if "noise_variance" in self.learn:
+                start = replace(start, noise_variance=0.1 * self._variance)
             learned = self._learn(
                 lambda index_set, kernel: self.statistics_.linear(index_set, self.center)[0],
                 start,
                 self._names(),
-                search=False,
                 select=self._select_from_statistics,
             )
             self._finish(learned)
@@ -602,6 +614,7 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             "n_features_in": self.n_features_in_,
             "feature_names_in": list(getattr(self, "feature_names_in_", [])) or None,
             "y_ndim": self._y_ndim,
+            "cap": self._cap,
             "index_set": to_json(model.index_set),
         }
         arrays = {f"statistics_{name}": array for name, array in arrays.items()} | {
@@ -631,7 +644,7 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.n_features_in_ = content["n_features_in"]
         if content["feature_names_in"]:
             self.feature_names_in_ = np.array(content["feature_names_in"], dtype=object)
-        self._y_ndim, self._variance = content["y_ndim"], arrays["variance"]
+        self._y_ndim, self._variance, self._cap = content["y_ndim"], arrays["variance"], content["cap"]
         self.statistics_ = SufficientStatistics.from_archive(
             content["statistics"],
             {name[11:]: array for name, array in arrays.items() if name.startswith("statistics_")},
@@ -648,3 +661,11 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         linear, center = self.statistics_.linear(index_set, self.center)
         self._set_model(hyperparameters, index_set, arrays["prior_variances"], linear, center)
         return self
+
+
+def _check_bounds(bounds, name):
+    """Return a lower and an upper bound, or raise unless they are two positive numbers in order."""
+    pair = check_positive_array(bounds, name, max_ndim=1)
+    if np.shape(pair) != (2,) or pair[0] > pair[1]:
+        raise ValueError(f"{name} must be two positive numbers, the lower one first, got {bounds!r}.")
+    return float(pair[0]), float(pair[1])

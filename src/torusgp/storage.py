@@ -1,8 +1,8 @@
 """Files that hold arrays and JSON, without pickle, written as a whole or not at all.
 
 A file is a NumPy ``.npz`` archive: one array for each name, and ``header``, the JSON text of a dictionary with the
-keys ``format`` (always "torusgp"), ``kind`` (what is stored), ``version`` (of the layout of that kind) and ``content``
-(all that is not an array). The archive's own checksums tell a damaged file.
+keys ``format`` (always "torusgp"), ``kind`` (what is stored), ``version`` (of the layout of that kind), ``arrays`` (the
+names of the arrays) and ``content`` (all that is not an array). The archive's own checksums tell a damaged file.
 """
 
 import json
@@ -18,17 +18,27 @@ import numpy as np
 def save_archive(path, kind, version, content, arrays):
     """Write a file next to its place and move it there, so that no reader ever sees half of it."""
     path = Path(path)
-    header = json.dumps({"format": "torusgp", "kind": kind, "version": version, "content": content})
+    header = json.dumps(
+        {"format": "torusgp", "kind": kind, "version": version, "arrays": sorted(arrays), "content": content}
+    )
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
             np.savez(file, header=np.array(header), **arrays)
             file.flush()
             os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())  # temporary files are for their owner's eyes only
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def _umask():
+    """Permissions that the user withholds from new files; they can only be read by setting them."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def load_archive(path, kind, version):
@@ -45,9 +55,20 @@ def load_archive(path, kind, version):
         with np.load(path, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         header = json.loads(str(arrays.pop("header")))
-        if header["format"] != "torusgp":
-            raise ValueError(header["format"])
-    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
+        if header["format"] != "torusgp" or header["arrays"] != sorted(arrays):
+            raise ValueError("its parts are not those of its header")
+    except FileNotFoundError:
+        raise
+    except (
+        ValueError,
+        LookupError,
+        TypeError,
+        EOFError,
+        OSError,
+        RuntimeError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as error:
         raise ValueError(f"{path} is not a torusgp file, or it is damaged or cut short ({error}).") from error
     if header["kind"] != kind:
         raise ValueError(f"{path} holds a {header['kind']}, not a {kind}.")

@@ -44,20 +44,24 @@ class ModeSums:
 
     def _add_rows(self, points, precision, targets):
         # The transforms of the weights and of one target share a complex one; Hermitian symmetry parts them.
+        # Their sizes have to be similar, since the error is relative to the larger one.
+        sizes = np.abs(targets).max(axis=0, initial=0.0)
+        sizes[sizes == 0] = 1.0
+        targets = targets / sizes
         packed = precision * (1 + 1j * targets[:, 0])
         transform = self._transform(points, packed, self._weights.shape)
         mirrored = np.conj(_reversed(transform))
         self._weights += (transform + mirrored) / 2
         inner = tuple(slice(k, -k if k else None) for k in self.box)
-        self._targets[0] += (transform[inner] - mirrored[inner]) / 2j
+        self._targets[0] += (transform[inner] - mirrored[inner]) * (sizes[0] / 2j)
         for first in range(1, targets.shape[1], 2):
             pair = targets[:, first : first + 2]
             packed = precision * (pair[:, 0] + (1j * pair[:, 1] if pair.shape[1] == 2 else 0))
             transform = self._transform(points, packed, self._targets.shape[1:])
             mirrored = np.conj(_reversed(transform))
-            self._targets[first] += (transform + mirrored) / 2
+            self._targets[first] += (transform + mirrored) * (sizes[first] / 2)
             if pair.shape[1] == 2:
-                self._targets[first + 1] += (transform - mirrored) / 2j
+                self._targets[first + 1] += (transform - mirrored) * (sizes[first + 1] / 2j)
 
     def _transform(self, points, strengths, shape):
         plan = finufft.Plan(1, tuple(map(int, shape)), eps=self.tolerance, isign=1, nthreads=self.n_threads)

@@ -7,6 +7,7 @@ from torusgp.index_sets._checks import check_budget, check_max_interaction
 from torusgp.index_sets._index_set import IndexSet, expand_signs, half_space
 from torusgp.lattices import lattice_points
 
+_NO_COEFFICIENT = 1e-13  # what a quadrature leaves of a tail that is empty
 _LONGEST_TABLE = 2**13  # frequencies looked at on an axis of a family that need not fall
 _SMALLEST_LOG_COEFFICIENT = -700.0  # stands for a constant term that a family does not have
 
@@ -118,7 +119,8 @@ class _CoefficientBall(Ball):
             return costs[-1] > radius or length > self._n_pairs
         # No coefficient beyond the table is larger than their sum.
         largest = np.exp(-radius) * spectrum.coefficients(0, length_scale)
-        return length >= _LONGEST_TABLE or spectrum.tail_sums(length - 1, length_scale)[-1] < largest
+        beyond = spectrum.tail_sums(length - 1, length_scale)[-1]
+        return length >= _LONGEST_TABLE or beyond < max(largest, _NO_COEFFICIENT)
 
     def weights(self, indices):
         costs = np.stack([self._axis_tables[axis][2][indices[:, axis]] for axis in range(self.dimension)], axis=1)

@@ -1,6 +1,7 @@
 """What every spectrum offers, and the sums of its tail that are the same for all of them."""
 
 from abc import ABC, abstractmethod
+from functools import lru_cache
 
 import numpy as np
 
@@ -75,9 +76,7 @@ class Spectrum(ABC):
 
         The families given by a formula sum the tail itself; :class:`Warped` has a floor of about 1e-14.
         """
-        beyond = self._tail_beyond(max_frequency, length_scale, power)
-        coefficients = self.coefficients(np.arange(max_frequency, 0, -1), length_scale)
-        return np.cumsum(np.append(beyond, coefficients**power))[::-1]
+        return _tail_sums(self, int(max_frequency), check_positive(length_scale, "length_scale"), power)
 
     def n_terms(self, length_scale, tolerance):
         r"""Smallest K such that the coefficients beyond it, on both sides, sum to at most ``tolerance``."""
@@ -139,3 +138,12 @@ class Spectrum(ABC):
             if abs(decay - exponent) <= 1e-9 * decay:
                 return total + last * np.exp(-decay * (4.0 - y[-1])) / decay
             start, exponent = start * np.exp(4.0), decay
+
+
+@lru_cache(maxsize=512)
+def _tail_sums(spectrum, max_frequency, length_scale, power):
+    beyond = spectrum._tail_beyond(max_frequency, length_scale, power)
+    coefficients = spectrum.coefficients(np.arange(max_frequency, 0, -1), length_scale)
+    sums = np.cumsum(np.append(beyond, coefficients**power))[::-1]
+    sums.flags.writeable = False  # it is shared by the cache
+    return sums

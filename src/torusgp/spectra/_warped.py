@@ -86,7 +86,7 @@ class _GammaMixture(Spectrum):
         return self.shape * (u - np.expm1(u)) + _log_gamma_peak(self.shape)
 
     def _log_integrand(self, frequency, s, offset):
-        return self._log_density(s) + log_scaled_bessel(frequency, np.exp(offset + self.sign * s))[0]
+        return self._log_density(s) + log_scaled_bessel(frequency, _argument(offset + self.sign * s))[0]
 
     def _integrate(self, frequency, length_scale):
         """Log coefficients, and the mean of the Gamma variable under the integrand of each."""
@@ -179,7 +179,12 @@ class _GammaMixture(Spectrum):
 def _bessel_table(step, chunk):
     """Logarithms of the scaled Bessel functions of low orders, on one chunk of a grid in log a."""
     log_argument = step * np.arange(chunk * _TABLE_CHUNK, (chunk + 1) * _TABLE_CHUNK)
-    return log_scaled_bessel(np.arange(_TABLE_ORDERS), np.exp(log_argument)[:, None])[0]
+    return log_scaled_bessel(np.arange(_TABLE_ORDERS), _argument(log_argument)[:, None])[0]
+
+
+def _argument(log_argument):
+    """Exponential without underflow: at so small an argument only order zero counts, whose function is one."""
+    return np.exp(np.clip(log_argument, -700.0, 700.0))
 
 
 def _log_gamma_peak(shape):

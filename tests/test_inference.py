@@ -1,0 +1,114 @@
+"""Posterior and evidence of a linear model against the normal distribution of its targets."""
+
+import numpy as np
+import pytest
+
+from tests.exact_regression import central_differences, normal_log_density
+from torusgp.inference import LinearStatistics, NotPositiveDefiniteError, Posterior, evidence, spectrum_step
+
+N, COLUMNS = 40, 7
+
+
+@pytest.fixture
+def model():
+    """Columns, targets of two outputs, prior and noise variances."""
+    rng = np.random.default_rng(0)
+    F = rng.normal(size=(N, COLUMNS))
+    prior = rng.uniform(0.2, 2, (COLUMNS, 2))
+    noise = np.array([0.3, 0.05])
+    y = F @ (np.sqrt(prior) * rng.normal(size=(COLUMNS, 2))) + np.sqrt(noise) * rng.normal(size=(N, 2))
+    return F, y, prior, noise
+
+
+def statistics_of(F, y, weight=None, **extra):
+    weight = np.ones(len(F)) if weight is None else weight
+    return LinearStatistics((F.T * weight) @ F, (F.T * weight) @ y, weight @ y**2, float(len(F)), **extra)
+
+
+@pytest.mark.parametrize("output", [0, 1])
+def test_evidence_is_the_density_of_the_targets(model, output):
+    F, y, prior, noise = model
+    covariance = (F * prior[:, output]) @ F.T + noise[output] * np.eye(N)
+    result = evidence(statistics_of(F, y), prior[:, output], noise[output], output)
+    assert result.log_evidence == pytest.approx(normal_log_density(covariance, y[:, output]), rel=1e-12)
+
+
+def test_known_precisions_enter_the_density(model):
+    F, y, prior, noise = model
+    scale = np.random.default_rng(1).uniform(0.5, 2, N)
+    statistics = statistics_of(F, y, scale**-2, log_precision=float(-2 * np.log(scale).sum()))
+    covariance = (F * prior[:, 0]) @ F.T + noise[0] * np.diag(scale**2)
+    result = evidence(statistics, prior[:, 0], noise[0])
+    assert result.log_evidence == pytest.approx(normal_log_density(covariance, y[:, 0]), rel=1e-12)
+
+
+def test_posterior_is_that_of_ridge_regression(model):
+    F, y, prior, noise = model
+    posterior = Posterior(statistics_of(F, y), prior, noise)
+    for output in range(2):
+        covariance = np.linalg.inv(F.T @ F / noise[output] + np.diag(1 / prior[:, output]))
+        np.testing.assert_allclose(posterior.covariance(output), covariance, rtol=1e-10, atol=1e-14)
+        np.testing.assert_allclose(
+            posterior.weights[:, output], covariance @ F.T @ y[:, output] / noise[output], rtol=1e-10
+        )
+
+
+@pytest.mark.parametrize("output", [0, 1])
+def test_gradient_is_the_difference_of_the_evidence(model, output):
+    F, y, prior, noise = model
+    statistics = statistics_of(F, y)
+
+    def value(vector):
+        return evidence(statistics, np.exp(vector[:-1]), np.exp(vector[-1]), output).log_evidence
+
+    by_prior, by_noise = evidence(statistics, prior[:, output], noise[output], output).gradient()
+    differences = central_differences(value, np.log([*prior[:, output], noise[output]]))
+    np.testing.assert_allclose([*by_prior, by_noise], differences, rtol=1e-6, atol=1e-6)
+
+
+def test_a_weight_without_prior_variance_is_as_if_its_column_were_not_there(model):
+    F, y, prior, noise = model
+    prior = prior.copy()
+    prior[3] = 0.0
+    with_it = evidence(statistics_of(F, y), prior[:, 0], noise[0])
+    without = evidence(statistics_of(np.delete(F, 3, axis=1), y), np.delete(prior[:, 0], 3), noise[0])
+    assert with_it.log_evidence == pytest.approx(without.log_evidence, rel=1e-13)
+    assert with_it.weights[3] == 0
+    assert with_it.gradient()[0][3] == 0
+    np.testing.assert_allclose(with_it.gradient()[1], without.gradient()[1], rtol=1e-10)
+
+
+def test_the_step_of_the_spectrum_never_lowers_the_evidence(model):
+    F, y, prior, noise = model
+    statistics, pairs = statistics_of(F, y), np.array([0, 1, 1, 2, 2, 3, 3])
+    values = []
+    for _ in range(30):
+        prior, noise, value = spectrum_step(statistics, prior, noise, pairs)
+        values.append(value)
+    assert (np.diff(values) > -1e-9).all()
+    assert values[-1] > values[0] + 0.1
+    np.testing.assert_array_equal(prior[1::2], prior[2::2])
+
+
+def test_draws_have_the_posterior_mean_and_covariance(model):
+    F, y, prior, noise = model
+    posterior = Posterior(statistics_of(F, y), prior, noise)
+    draws = posterior.sample_weights(20_000, np.random.RandomState(0))
+    for output in range(2):
+        covariance = posterior.covariance(output)
+        deviation = draws[:, output].mean(axis=1) - posterior.weights[:, output]
+        assert np.abs(deviation / np.sqrt(np.diag(covariance) / 20_000)).max() < 4.5
+        assert np.abs(np.cov(draws[:, output]) - covariance).max() < 0.05 * covariance.max()
+
+
+def test_inexact_statistics_fail_clearly(model):
+    F, y, prior, _ = model
+    gram = F.T @ F - 1e3 * np.eye(COLUMNS)
+    with pytest.raises(NotPositiveDefiniteError, match=r"noise_variance=1e-08. Raise the noise variance"):
+        evidence(LinearStatistics(gram, F.T @ y, (y**2).sum(axis=0), float(N)), prior[:, 0], 1e-8)
+
+
+def test_inexactness_compares_rounding_with_the_prior(model):
+    F, y, prior, noise = model
+    posterior = Posterior(statistics_of(F, y, rounding=1e-6), prior, noise)
+    assert posterior.inexactness == pytest.approx((1e-6 * N * prior.max(axis=0) / noise).max())
