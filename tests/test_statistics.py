@@ -146,6 +146,19 @@ def test_a_nested_set_has_the_same_statistics(backend):
     np.testing.assert_allclose(nested.moments, direct.moments, rtol=0, atol=1e-10 * N)
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_subset_stands_alone_and_adds_up(backend):
+    X, y = make_rows()
+    small = hyperbolic_cross(2, 2)
+    subset = gather(X[:20], y[:20], backend).subset(small)
+    direct = SufficientStatistics.from_data(X[:20], y[:20], small, period=PERIOD, backend=backend, tolerance=1e-14)
+    assert_same(subset, direct)
+    assert_same(subset + gather(X[20:], y[20:], backend).subset(small), gather(X, y, backend).subset(small))
+    assert subset.index_set == small
+    with pytest.raises(ValueError, match="reaches beyond"):
+        subset.subset(SET)
+
+
 def test_a_set_beyond_them_is_refused():
     with pytest.raises(ValueError, match="reaches beyond the frequencies"):
         gather(*make_rows(), "dense").linear(tensor(2, 9))

@@ -1,6 +1,6 @@
 """Gaussian-process regression for data that repeats in several directions at once."""
 
-from torusgp import index_sets, spectra
+from torusgp import index_sets, plotting, spectra
 from torusgp.feature_regression import BayesianFeatureRegressor
 from torusgp.features import IndexSetFourierFeatures
 from torusgp.kernel import TorusKernel
@@ -16,5 +16,6 @@ __all__ = [
     "TorusKernel",
     "index_sets",
     "mean_negative_log_loss",
+    "plotting",
     "spectra",
 ]

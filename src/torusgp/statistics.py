@@ -5,6 +5,7 @@ variance and every subset of the frequencies. They add over chunks, machines and
 """
 
 import os
+from copy import copy
 
 import numpy as np
 
@@ -236,6 +237,24 @@ class SufficientStatistics:
     def holds(self, index_set):
         """Whether the sums determine the regression on this set of frequencies."""
         return self._sums.holds(index_set.frequencies)
+
+    def subset(self, index_set):
+        """Statistics of the same rows for some of the frequencies only.
+
+        Parameters
+        ----------
+        index_set : IndexSet
+            Frequencies to keep, all of them covered.
+
+        Returns
+        -------
+        SufficientStatistics
+        """
+        if not self.holds(index_set):
+            raise ValueError(f"{index_set!r} reaches beyond the frequencies of {self!r}.")
+        result = copy(self)
+        result.index_set, result._sums = index_set, self._sums.subset(index_set.frequencies)
+        return result
 
     def covered(self):
         """All frequencies that the sums cover, one of each pair, the zero vector first."""

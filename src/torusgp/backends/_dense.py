@@ -84,6 +84,13 @@ class GramSums:
         """Sums of products of the columns with the targets, shape (n_columns, n_outputs)."""
         return self._moments[self._columns(frequencies)]
 
+    def subset(self, frequencies):
+        """Sums of these frequencies alone."""
+        result = GramSums(frequencies, self._moments.shape[1])
+        result._gram[:] = np.triu(self.gram(frequencies))
+        result._moments[:] = self.moments(frequencies)
+        return result
+
     def to_arrays(self):
         """Arrays that hold the sums, by name."""
         return {"gram": self._gram, "moments": self._moments}

@@ -111,6 +111,17 @@ class ModeSums:
         values = self._targets.reshape(len(self._targets), -1)[:, self._targets[0].size // 2 + place].T
         return np.stack([values.real, values.imag], axis=1).reshape(2 * len(frequencies), -1)[_kept(len(frequencies))]
 
+    def subset(self, frequencies):
+        """Sums on the smaller box of these frequencies."""
+        result = ModeSums(frequencies, len(self._targets), self.tolerance, self.n_threads)
+        margin = self.box - result.box
+        result._weights[:] = self._weights[
+            tuple(slice(2 * m, size - 2 * m) for m, size in zip(margin, self._weights.shape, strict=True))
+        ]
+        inner = (slice(m, size - m) for m, size in zip(margin, self._targets.shape[1:], strict=True))
+        result._targets[:] = self._targets[(slice(None), *inner)]
+        return result
+
     def to_arrays(self):
         """Arrays that hold the sums, by name."""
         return {"weights": self._weights, "targets": self._targets}
