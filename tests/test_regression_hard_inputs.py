@@ -408,3 +408,8 @@ def test_warnings_point_to_the_line_of_the_user():
     with pytest.warns(UserWarning, match="leave out") as caught:
         TorusGPRegressor(n_components=5, length_scale=0.3, learn=()).fit(X, Y)
     assert caught[0].filename == __file__
+
+
+def test_learn_as_a_string_is_refused():
+    with pytest.raises(ValueError, match="collection of names"):
+        TorusGPRegressor(learn="length_scale").fit(np.random.default_rng(0).uniform(size=(9, 1)), np.arange(9.0))

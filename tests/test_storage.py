@@ -161,3 +161,8 @@ def test_a_failed_save_leaves_the_old_file_and_nothing_else(model, tmp_path, mon
 def test_saved_files_are_as_readable_as_other_new_files(path, tmp_path):
     (tmp_path / "other").write_bytes(b"")
     assert path.stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
+def test_a_missing_folder_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="folder .*nowhere does not exist"):
+        save_archive(tmp_path / "nowhere" / "model", "kind", 1, {}, {})

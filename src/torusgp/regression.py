@@ -256,7 +256,9 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             if hasattr(self, leftover):
                 delattr(self, leftover)
         rows = self._validate_rows(X, y, sample_weight, noise_scale, reset=True)
-        unknown = set(self.learn) - {*LEARNABLE, "spectrum"} if not isinstance(self.learn, str) else {self.learn}
+        if isinstance(self.learn, str):
+            raise ValueError(f"learn must be a collection of names, as in learn=({self.learn!r},), got a string.")
+        unknown = set(self.learn) - {*LEARNABLE, "spectrum"}
         if unknown:
             raise ValueError(f"learn holds {sorted(unknown)}; it may hold {[*LEARNABLE, 'spectrum']}.")
         if self.n_components != "auto":

@@ -18,6 +18,8 @@ import numpy as np
 def save_archive(path, kind, version, content, arrays):
     """Write a file next to its place and move it there, so that no reader ever sees half of it."""
     path = Path(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path} cannot be written: the folder {path.parent} does not exist.")
     header = json.dumps(
         {"format": "torusgp", "kind": kind, "version": version, "arrays": sorted(arrays), "content": content}
     )
