@@ -164,5 +164,5 @@ def test_saved_files_are_as_readable_as_other_new_files(path, tmp_path):
 
 
 def test_a_missing_folder_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match="folder .*nowhere does not exist"):
+    with pytest.raises(FileNotFoundError, match=r"folder .*nowhere does not exist"):
         save_archive(tmp_path / "nowhere" / "model", "kind", 1, {}, {})
