@@ -7,9 +7,11 @@ evidence has fewer local maxima.
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from scipy.optimize import minimize
+from threadpoolctl import ThreadpoolController
 
 from torusgp.inference import evidence, spectrum_step
 from torusgp.kernel import TorusKernel
@@ -22,6 +24,7 @@ _MAX_ROUNDS = 6
 _SETTLED = 0.02  # change of the logarithm of a length scale up to which the set is kept
 _NEGLIGIBLE_GAIN = 0.1  # gain in log evidence that ends the exchange of sets
 _WORTHWHILE = 1.0  # change of the log evidence that justifies twice the columns
+_FEW_COLUMNS = 1001  # up to here one thread of BLAS is as fast as several, and much faster where cores are busy
 MAX_COMPONENTS = 2000  # the most that n_components="auto" takes
 SMALL_AGAINST_NOISE = 0.01  # truncated variance relative to the noise at which more columns are useless
 
@@ -278,6 +281,11 @@ def learn(
     return problem.settle(start, n_components)
 
 
+@lru_cache(maxsize=1)
+def _blas():
+    return ThreadpoolController()  # looks at all loaded libraries, so once is enough
+
+
 @dataclass(frozen=True)
 class _Problem:
     """Everything about a learning problem that stays the same while it is solved."""
@@ -296,7 +304,8 @@ class _Problem:
             kernel = self.template.kernel(current.length_scale)
             index_set = self.select(kernel, size)
             linear = self.provider(index_set, kernel)
-            found = maximise(linear, self.template, index_set, current, self.names, self.bounds, max_iter)
+            with _blas().limit(limits=1 if size <= _FEW_COLUMNS else None, user_api="blas"):
+                found = maximise(linear, self.template, index_set, current, self.names, self.bounds, max_iter)
             self.report(
                 f"{index_set.n_components} columns, log evidence {found.log_evidence:.6g}, length scales "
                 f"{np.array2string(found.hyperparameters.length_scale, precision=3)}"
