@@ -105,10 +105,11 @@ def _evaluate(function, distance):
 def _fourier_coefficients(function, length_scale, n_terms):
     """Coefficients 0 to ``n_terms - 1``, a power of two."""
     nodes, weighted = _quadrature(function, length_scale, n_terms)
-    # exp(i k theta) with k = 32 g + b is a product, so all sums are one matrix product
-    strides = np.exp(1j * np.multiply.outer(np.arange(0, n_terms, 32), nodes)) * weighted
-    steps = np.exp(1j * np.multiply.outer(np.arange(32), nodes))
-    coefficients = (strides @ steps.T).real.ravel()[:n_terms] / np.pi
+    # cos(k theta) with k = 32 g + b is a sum of two products, so all sums are two matrix products
+    strides = np.multiply.outer(np.arange(0, n_terms, 32), nodes)
+    steps = np.multiply.outer(np.arange(32), nodes)
+    products = (np.cos(strides) * weighted) @ np.cos(steps).T - (np.sin(strides) * weighted) @ np.sin(steps).T
+    coefficients = products.ravel()[:n_terms] / np.pi
     worst = int(coefficients.argmin())
     if coefficients[worst] < -_FLOOR:
         raise ValueError(
