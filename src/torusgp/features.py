@@ -123,9 +123,7 @@ class IndexSetFourierFeatures(TransformerMixin, BaseEstimator):
         """
         X = validate_data(self, X, dtype=(np.float64, np.float32))
         self._columns = resolve_columns(self, self.columns)
-        limit = self.max_interaction
-        if limit is None and isinstance(self.index_set, IndexSet):
-            limit = self.index_set.max_interaction
+        limit = interaction_limit(self.max_interaction, self.index_set)
         self.kernel_ = TorusKernel(self.kernel, self.length_scale, self.period, max_interaction=limit)
         self.kernel_.resolve_dimension(len(self._columns))
         self.index_set_ = make_index_set(
@@ -200,6 +198,13 @@ def resolve_columns(estimator, columns):
         else:
             raise ValueError(f"columns holds {column!r}, but X has {n_features} features.")
     return np.array(positions)
+
+
+def interaction_limit(max_interaction, index_set):
+    """The limit that is given, or else the one under which a given set was built."""
+    if max_interaction is None and isinstance(index_set, IndexSet):
+        return index_set.max_interaction
+    return max_interaction
 
 
 def make_index_set(index_set, kernel, dimension, n_components, weights):

@@ -11,7 +11,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from torusgp import learning
 from torusgp.backends import choose_backend, make_predictor
-from torusgp.features import make_index_set, resolve_columns
+from torusgp.features import interaction_limit, make_index_set, resolve_columns
 from torusgp.index_sets import IndexSet, check_budget, from_frequencies
 from torusgp.inference import Posterior
 from torusgp.kernel import TorusKernel, check_positive_array
@@ -272,9 +272,7 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if reset:
             self._y_ndim = y.ndim
             self._columns = resolve_columns(self, self.columns)
-            limit = self.max_interaction
-            if limit is None and isinstance(self.index_set, IndexSet):
-                limit = self.index_set.max_interaction
+            limit = interaction_limit(self.max_interaction, self.index_set)
             kernel = TorusKernel(self.kernel, self.length_scale, self.period, max_interaction=limit)
             dimension = kernel.resolve_dimension(len(self._columns))
             self._template = KernelTemplate(kernel.family, kernel.period, dimension, limit)
@@ -654,9 +652,7 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self._columns = resolve_columns(self, self.columns)
         index_set = from_json(content["index_set"])
         kernel = TorusKernel(self.kernel, self.length_scale, self.statistics_.period)
-        limit = self.max_interaction
-        if limit is None and isinstance(self.index_set, IndexSet):
-            limit = self.index_set.max_interaction
+        limit = interaction_limit(self.max_interaction, self.index_set)
         self._template = KernelTemplate(kernel.family, kernel.period, index_set.dimension, limit)
         hyperparameters = Hyperparameters(arrays["length_scale"], arrays["signal_variance"], arrays["noise_variance"])
         self._first_guess = Learned(hyperparameters, index_set, np.nan)

@@ -71,7 +71,8 @@ def load_archive(path, kind, version):
         zipfile.BadZipFile,
         zlib.error,
     ) as error:
-        raise ValueError(f"{path} is not a torusgp file, or it is damaged or cut short ({error}).") from error
+        # NumPy's own words are not repeated: they advise to unpickle what cannot be read otherwise.
+        raise ValueError(f"{path} is not a torusgp file, or it is damaged or cut short.") from error
     if header["kind"] != kind:
         raise ValueError(f"{path} holds a {header['kind']}, not a {kind}.")
     if header["version"] > version:

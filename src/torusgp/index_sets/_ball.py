@@ -1,5 +1,7 @@
 """Enumeration of the non-negative integer vectors of bounded weight, by radius or by number of columns."""
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 
 from torusgp.index_sets._checks import check_dimension, check_max_interaction
@@ -8,7 +10,7 @@ RELATIVE_TOLERANCE = 1e-10  # rounding must neither drop a member on the boundar
 _MAX_ENTRIES = 4 * 10**8  # entries of an index array: 3 GiB
 
 
-class Ball:
+class Ball(ABC):
     """Non-negative vectors of bounded weight, grown one non-zero entry at a time.
 
     A vector is reached from the one that lacks its last non-zero entry. That one need not be a member itself; it is
@@ -26,21 +28,21 @@ class Ball:
     def _depth(self):
         return self.dimension if self.max_interaction is None else min(self.max_interaction, self.dimension)
 
+    @abstractmethod
     def weights(self, indices):
         """Weight of each row."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _start(self):
         """State of the zero vector: a tuple of floats."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _choices(self, state, axis, remaining, radius):
         """How many values of this axis keep a completion within the radius, for each row of the state."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _extend(self, state, axis, choice):
         """Values for the choices (0, 1, ...) on this axis, and the state after them."""
-        raise NotImplementedError
 
     def members(self, radius, max_columns=None):
         """Rows of weight at most ``radius``, or None if they have more than ``max_columns`` columns."""

@@ -5,6 +5,7 @@ has Bessel coefficients; Matern and rational quadratic are positive mixtures of 
 length scale, so theirs are positive integrals of Bessel functions and keep their relative accuracy in the tail.
 """
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -65,9 +66,9 @@ class _GammaMixture(Spectrum):
     sign: int
 
     @property
+    @abstractmethod
     def shape(self):
         """Shape of the Gamma distribution."""
-        raise NotImplementedError
 
     def _offset(self, length_scale):
         return -self.sign * np.log(self.shape) - 2 * np.log(check_positive(length_scale, "length_scale"))
