@@ -22,7 +22,7 @@ help: ## list the targets
 
 venv: $(VENV)/.installed-dev ## create .venv with everything needed for development
 
-demo: $(VENV)/.installed-demo ## run the demonstration
+demo: $(VENV)/.installed-demo ## run the demonstration: fill a hole in a made-up photograph
 	$(BIN)/torusgp demo
 
 test: $(VENV)/.installed-dev ## run the tests and doctests, except the slow ones

@@ -10,25 +10,28 @@ from torusgp.learning import (
     LEARNABLE,
     Hyperparameters,
     KernelTemplate,
+    PeriodMoves,
+    _Objective,
     column_variances,
     learn,
     learn_spectrum,
     log_evidence_and_gradient,
     maximise,
+    period_standard_errors,
 )
 from torusgp.rows import Rows, RowSource
 from torusgp.spectra import Heat, Matern, RationalQuadratic, SquaredExponential, TorusMatern
 
 TEMPLATES = {
-    "1-D": (KernelTemplate(SquaredExponential(), 2.0, 1, None), 1),
-    "anisotropic": (KernelTemplate(Matern(1.5), np.array([2.0, 3.0]), 2, None), 2),
-    "one length scale for two dimensions": (KernelTemplate(SquaredExponential(), 2.0, 2, None), 1),
-    "hexagonal": (KernelTemplate(RationalQuadratic(0.7), np.array(HEXAGONAL), 2, None), 2),
-    "additive": (KernelTemplate(SquaredExponential(), 1.0, 3, 1), 3),
-    "pairs": (KernelTemplate(TorusMatern(2.5), 1.0, 3, 2), 3),
-    "mixed": (KernelTemplate((SquaredExponential(), Matern(0.5), Heat()), 1.0, 3, None), 3),
-    "Cartesian heat": (KernelTemplate(Heat("cartesian"), np.array(HEXAGONAL), 2, None), 1),
-    "Cartesian Matern": (KernelTemplate(TorusMatern(1.5, "cartesian"), np.array(HEXAGONAL), 2, None), 1),
+    "1-D": (KernelTemplate(SquaredExponential(), 1, None), 2.0, 1),
+    "anisotropic": (KernelTemplate(Matern(1.5), 2, None), np.array([2.0, 3.0]), 2),
+    "one length scale for two dimensions": (KernelTemplate(SquaredExponential(), 2, None), 2.0, 1),
+    "hexagonal": (KernelTemplate(RationalQuadratic(0.7), 2, None), np.array(HEXAGONAL), 2),
+    "additive": (KernelTemplate(SquaredExponential(), 3, 1), 1.0, 3),
+    "pairs": (KernelTemplate(TorusMatern(2.5), 3, 2), 1.0, 3),
+    "mixed": (KernelTemplate((SquaredExponential(), Matern(0.5), Heat()), 3, None), 1.0, 3),
+    "Cartesian heat": (KernelTemplate(Heat("cartesian"), 2, None), np.array(HEXAGONAL), 1),
+    "Cartesian Matern": (KernelTemplate(TorusMatern(1.5, "cartesian"), 2, None), np.array(HEXAGONAL), 1),
 }
 
 
@@ -42,13 +45,12 @@ def make_rows(dimension, n_outputs=2, n=80):
 @pytest.mark.parametrize("name", TEMPLATES)
 @pytest.mark.parametrize("backend", ["dense", "finufft"])
 def test_gradient_is_the_difference_of_the_evidence(name, backend):
-    template, n_scales = TEMPLATES[name]
+    template, period, n_scales = TEMPLATES[name]
     X, y = make_rows(template.dimension)
     length_scale = np.array([0.3] if "Cartesian" in name else [0.6, 0.9, 0.7][:n_scales])
-    index_set = adaptive(template.kernel(length_scale), 41, dimension=template.dimension)
-    statistics = SufficientStatistics.from_data(X, y, index_set, period=template.period, backend=backend)
-    linear, _ = statistics.linear()
-    here = Hyperparameters(length_scale, np.array([0.8, 1.3]), np.array([0.1, 0.2]))
+    here = Hyperparameters(length_scale, np.array([0.8, 1.3]), np.array([0.1, 0.2]), period)
+    index_set = adaptive(template.kernel(here), 41, dimension=template.dimension)
+    linear, _ = SufficientStatistics.from_data(X, y, index_set, period=period, backend=backend).linear()
 
     def value(vector):
         there = here.with_vector(vector, LEARNABLE)
@@ -65,20 +67,88 @@ def test_evidence_of_several_outputs_is_the_sum():
     template = TEMPLATES["1-D"][0]
     X, y = make_rows(1)
     frequencies = tensor(1, 6).frequencies
-    both = Hyperparameters(np.array([0.5]), np.array([0.8, 1.3]), np.array([0.1, 0.2]))
+    both = Hyperparameters(np.array([0.5]), np.array([0.8, 1.3]), np.array([0.1, 0.2]), 2.0)
     linear, _ = SufficientStatistics.from_data(X, y, tensor(1, 6), period=2.0).linear()
     parts = 0.0
     for output in range(2):
         alone, _ = SufficientStatistics.from_data(X, y[:, output], tensor(1, 6), period=2.0).linear()
-        one = Hyperparameters(both.length_scale, both.signal_variance[[output]], both.noise_variance[[output]])
+        one = Hyperparameters(both.length_scale, both.signal_variance[[output]], both.noise_variance[[output]], 2.0)
         parts += log_evidence_and_gradient(alone, template, frequencies, one)[0]
     assert log_evidence_and_gradient(linear, template, frequencies, both)[0] == pytest.approx(parts, rel=1e-13)
 
 
+def make_moves(name, dimension):
+    """All entries of the inverse cell, or the diagonal ones, or some of these."""
+    if name in ("hexagonal", "Cartesian heat", "Cartesian Matern"):
+        return PeriodMoves(np.ones((dimension, dimension), bool), np.ones(dimension))
+    free = np.eye(dimension, dtype=bool)
+    free[-1, -1] = dimension < 3
+    return PeriodMoves(free, np.linspace(1.0, 2.0, dimension))
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+@pytest.mark.parametrize("backend", ["dense", "finufft"])
+@pytest.mark.parametrize("center", [True, False])
+def test_gradient_in_the_period_is_the_difference_of_the_evidence(name, backend, center):
+    template, period, n_scales = TEMPLATES[name]
+    X, y = make_rows(template.dimension, n=40)
+    rng = np.random.default_rng(1)
+    rows = Rows(X, y + 3, rng.uniform(0.5, 2, len(X)), rng.uniform(0.5, 2, len(X)))
+    source = RowSource(rows, backend, 1, center, "adaptive")
+    length_scale = np.array([0.3] if "Cartesian" in name else [0.6, 0.9, 0.7][:n_scales])
+    period = period if np.ndim(period) == 2 else np.broadcast_to(period, template.dimension)
+    here = Hyperparameters(length_scale, np.array([0.8, 1.3]), np.array([0.1, 0.2]), period)
+    index_set = adaptive(template.kernel(here), 21, dimension=template.dimension)
+    moves = make_moves(name, template.dimension)
+    objective = _Objective(source, template, index_set, here, LEARNABLE, moves)
+    point = np.append(here.to_vector(LEARNABLE), rng.uniform(-0.3, 0.3, moves.size))
+    value, gradient = objective(point)
+    differences = central_differences(lambda vector: objective(vector)[0], point)
+    np.testing.assert_allclose(gradient, differences, rtol=1e-6, atol=2e-6 * np.abs(gradient).max())
+    moved = objective.hyperparameters(point)
+    linear = source(index_set, template.kernel(moved))
+    assert -value == pytest.approx(log_evidence_and_gradient(linear, template, index_set.frequencies, moved)[0])
+
+
+def test_a_period_is_learned_with_everything_else():
+    rng = np.random.default_rng(3)
+    X = rng.uniform(0, 30, (400, 2))
+    true = np.array([[3.0, 0.4], [-0.5, 2.2]])
+    phases = 2 * np.pi * X @ np.linalg.inv(true)
+    y = np.sin(phases[:, :1]) + np.cos(phases @ [[1], [1]]) + 0.3 * rng.normal(size=(400, 1))
+    template = KernelTemplate(SquaredExponential(), 2, None)
+    moves = PeriodMoves(np.ones((2, 2), bool), np.ptp(X, axis=0))
+    off = moves.period(np.array([0.5, -0.4, 0.3, 0.6]), true)
+    start = Hyperparameters(np.ones(2), np.ones(1), np.full(1, 0.5), off)
+    bounds = {"length_scale": (1e-2, 1e2), "signal_variance": (1e-4, 1e4), "noise_variance": (1e-8, 10.0)}
+    source = RowSource(Rows(X, y, None, None), "auto", 1, True, "adaptive")
+    found = learn(source, adaptive, template, start, LEARNABLE, bounds, 41, lambda line: None, moves=moves)
+    std = period_standard_errors(source, template, found, moves)
+    assert np.abs(found.hyperparameters.period - true).max() < 0.02
+    assert (np.abs(found.hyperparameters.period - true) < 4 * std).all()
+
+
+def test_standard_errors_are_those_of_repeated_experiments():
+    errors, stated = [], []
+    template = KernelTemplate(SquaredExponential(), 1, None)
+    moves = PeriodMoves(np.ones((1, 1), bool), np.array([20.0]))
+    bounds = {"length_scale": (1e-1, 1e1), "signal_variance": (1e-4, 1e4), "noise_variance": (1e-8, 10.0)}
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X = rng.uniform(0, 20, (120, 1))
+        y = np.sin(2 * np.pi * X / 1.7) + 0.5 * np.cos(4 * np.pi * X / 1.7) + 0.5 * rng.normal(size=(120, 1))
+        source = RowSource(Rows(X, y, None, None), "dense", 1, True, tensor(1, 3))
+        start = Hyperparameters(np.ones(1), np.ones(1), np.full(1, 0.25), 1.7)
+        found = maximise(source, template, tensor(1, 3), start, LEARNABLE, bounds, moves)
+        errors.append(found.hyperparameters.period - 1.7)
+        stated.append(period_standard_errors(source, template, found, moves))
+    assert np.std(errors) == pytest.approx(np.mean(stated), rel=0.3)  # of 60 experiments
+
+
 @pytest.mark.parametrize("name", ["anisotropic", "additive", "Cartesian heat"])
 def test_column_variances_give_the_kernel_of_the_set(name):
-    template, n_scales = TEMPLATES[name]
-    kernel = template.kernel(np.full(n_scales, 0.8))
+    template, period, n_scales = TEMPLATES[name]
+    kernel = template.kernel(Hyperparameters(np.full(n_scales, 0.8), np.ones(1), np.ones(1), period))
     index_set = adaptive(kernel, 301, dimension=template.dimension)
     variances = column_variances(kernel, index_set.frequencies)
     assert variances[0] + variances[1::2].sum() == pytest.approx(1 - kernel.truncation_error(index_set), abs=1e-12)
@@ -88,9 +158,9 @@ def test_names_select_what_moves():
     template = TEMPLATES["1-D"][0]
     X, y = make_rows(1, 1)
     linear, _ = SufficientStatistics.from_data(X, y, tensor(1, 8), period=2.0).linear()
-    start = Hyperparameters(np.array([0.5]), np.array([1.0]), np.array([0.3]))
+    start = Hyperparameters(np.array([0.5]), np.array([1.0]), np.array([0.3]), 2.0)
     bounds = {name: (1e-3, 1e3) for name in LEARNABLE}
-    found = maximise(linear, template, tensor(1, 8), start, ("noise_variance",), bounds)
+    found = maximise(lambda *_: linear, template, tensor(1, 8), start, ("noise_variance",), bounds)
     assert found.hyperparameters.length_scale == start.length_scale
     assert found.hyperparameters.signal_variance == start.signal_variance
     assert found.hyperparameters.noise_variance != start.noise_variance
@@ -102,18 +172,18 @@ def test_bounds_hold():
     template = TEMPLATES["1-D"][0]
     X, y = make_rows(1, 1)
     linear, _ = SufficientStatistics.from_data(X, y, tensor(1, 8), period=2.0).linear()
-    start = Hyperparameters(np.array([0.5]), np.array([1.0]), np.array([0.3]))
+    start = Hyperparameters(np.array([0.5]), np.array([1.0]), np.array([0.3]), 2.0)
     bounds = {"length_scale": (5.0, 6.0), "signal_variance": (0.5, 2.0), "noise_variance": (1.0, 2.0)}
-    found = maximise(linear, template, tensor(1, 8), start, LEARNABLE, bounds).hyperparameters
+    found = maximise(lambda *_: linear, template, tensor(1, 8), start, LEARNABLE, bounds).hyperparameters
     for name in LEARNABLE:
         low, high = bounds[name]
         assert low * (1 - 1e-12) <= getattr(found, name)[0] <= high * (1 + 1e-12)
 
 
 def learn_rows(X, y, length_scale, n_components, search=True, dimension=2):
-    template = KernelTemplate(SquaredExponential(), 1.0, dimension, None)
+    template = KernelTemplate(SquaredExponential(), dimension, None)
     source = RowSource(Rows(X, y, None, None), "auto", 1, True, "adaptive")
-    start = Hyperparameters(np.full(dimension, length_scale), np.array([1.0]), np.array([0.1]))
+    start = Hyperparameters(np.full(dimension, length_scale), np.array([1.0]), np.array([0.1]), 1.0)
     bounds = {"length_scale": (1e-2, 1e2), "signal_variance": (1e-4, 1e4), "noise_variance": (1e-8, 10.0)}
     lines = []
 

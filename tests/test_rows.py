@@ -68,7 +68,7 @@ def test_a_given_set_is_not_widened(rows):
 @pytest.mark.parametrize("noise", [1e-6, 1e-2, 10.0])
 @pytest.mark.parametrize("n_samples", [100, MANY_ROWS, 10**7])
 def test_the_tolerance_of_transforms_keeps_their_errors_below_the_prior(noise, n_samples):
-    tolerance = transform_tolerance(Hyperparameters(np.ones(1), np.ones(1), np.array([noise])), n_samples)
+    tolerance = transform_tolerance(Hyperparameters(np.ones(1), np.ones(1), np.array([noise]), 1.0), n_samples)
     assert 1e-14 <= tolerance <= 1e-12
     assert tolerance * n_samples / noise <= INEXACT or tolerance == 1e-14
 

@@ -1,10 +1,11 @@
 """Gaussian-process regression for data that repeats in several directions at once."""
 
-from torusgp import index_sets, plotting, spectra
+from torusgp import datasets, index_sets, plotting, spectra
 from torusgp.feature_regression import BayesianFeatureRegressor
 from torusgp.features import IndexSetFourierFeatures
 from torusgp.kernel import TorusKernel
 from torusgp.metrics import mean_negative_log_loss
+from torusgp.periods import find_period
 from torusgp.regression import TorusGPRegressor
 from torusgp.statistics import SufficientStatistics
 
@@ -14,6 +15,8 @@ __all__ = [
     "SufficientStatistics",
     "TorusGPRegressor",
     "TorusKernel",
+    "datasets",
+    "find_period",
     "index_sets",
     "mean_negative_log_loss",
     "plotting",

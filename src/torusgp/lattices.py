@@ -3,6 +3,8 @@
 A lattice is given by a basis, one vector a row.
 """
 
+from itertools import combinations, product
+
 import numpy as np
 
 
@@ -68,3 +70,91 @@ def fold(fractional, cell):
     change = reduced_basis(cell)
     local = fractional @ np.linalg.inv(change)
     return (local - np.rint(local)) @ (change @ cell)
+
+
+def shortest_basis(basis):
+    """Basis of the same lattice made of its shortest vectors, shortest first, right-handed; for up to three dimensions.
+
+    Signs: the first non-zero entry of every vector but the last is positive.
+    """
+    basis = np.asarray(basis, dtype=float)
+    reduced = reduced_basis(basis) @ basis
+    dimension = len(basis)
+    radius = np.linalg.norm(reduced, axis=1).max()
+    points = lattice_points(reduced, radius * (1 + 1e-9))
+    points = points[np.lexsort([*points.T, np.linalg.norm(points @ reduced, axis=1).round(9)])]
+    points = points[points.any(axis=1)]
+    chosen = np.empty((0, dimension), dtype=np.int64)
+    for point in points:
+        trial = np.vstack([chosen, point])
+        if np.linalg.matrix_rank(trial) == len(trial):
+            chosen = trial
+        if len(chosen) == dimension:
+            break
+    return canonical_signs(chosen @ reduced)
+
+
+def canonical_signs(basis):
+    """The vectors in the same order, with the first non-zero entry of all but the last positive, right-handed."""
+    basis = np.array(basis, dtype=float)
+    for row in basis[:-1]:
+        leading = row[np.abs(row) > 1e-9 * np.abs(row).max()][0]
+        if leading < 0:
+            row *= -1
+    if np.linalg.det(basis) < 0:
+        basis[-1] *= -1
+    return basis
+
+
+def short_bases(basis, most=16):
+    """Bases of the lattice whose vectors are short, shortest in total first, and in two dimensions the centred cell.
+
+    A product kernel depends on the basis: these are the ones worth trying. In two dimensions they are the three made
+    of the shortest vectors, and the rectangular one that a lattice with two equal sides is the centring of.
+
+    Parameters
+    ----------
+    basis : array-like of shape (dimension, dimension)
+        Any basis.
+    most : int, default=16
+        Largest number of primitive bases.
+
+    Returns
+    -------
+    list of ndarray
+        In canonical form: shortest vectors first, right-handed.
+    """
+    shortest = shortest_basis(basis)
+    dimension = len(shortest)
+    grid = np.stack(np.meshgrid(*[np.arange(-1, 2)] * dimension, indexing="ij"), axis=-1).reshape(-1, dimension)
+    half = grid[len(grid) // 2 + 1 :]
+    length = np.linalg.norm(half @ shortest, axis=1)
+    half = half[np.argsort(length, kind="stable")][:7]  # a Voronoi cell has at most 7 pairs of faces in 3-D, 3 in 2-D
+    half = half[:3] if dimension == 2 else half
+    changes = [np.array(rows) for rows in combinations(half, dimension)]
+    changes = [change for change in changes if abs(round(np.linalg.det(change))) == 1]
+    changes.sort(key=lambda change: np.linalg.norm(change @ shortest, axis=1).sum())
+    changes = changes[:most]
+    if dimension == 2:
+        changes += [np.array([[1, 1], [1, -1]])]
+    return [by_length(change @ shortest) for change in changes]
+
+
+def by_length(basis):
+    """The same vectors, shortest first, with canonical signs."""
+    basis = np.asarray(basis, dtype=float)
+    return canonical_signs(basis[np.argsort(np.linalg.norm(basis, axis=1).round(9), kind="stable")])
+
+
+def sublattice_changes(dimension, index):
+    """Integer matrices whose rows span every sublattice of this index, in Hermite normal form."""
+    diagonals = [d for d in product(range(1, index + 1), repeat=dimension) if np.prod(d) == index]
+    matrices = []
+    for diagonal in diagonals:
+        places = [(i, j) for i in range(dimension) for j in range(i + 1, dimension)]
+        for entries in product(*[range(diagonal[j]) for _, j in places]):
+            matrix = np.diag(diagonal)
+            for (i, j), entry in zip(places, entries, strict=True):
+                matrix[i, j] = entry
+            matrices.append(matrix)
+    return matrices

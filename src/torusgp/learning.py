@@ -2,7 +2,7 @@
 
 The evidence is smooth for a fixed set of frequencies, so a round maximises it there (L-BFGS); then the best set for the
 new length scales takes its place, until that changes little. Small sets come first: they are cheap and their
-evidence has fewer local maxima.
+evidence has fewer local maxima. Only a period that is learned too makes every step pass over the rows.
 """
 
 from collections.abc import Callable, Collection
@@ -31,15 +31,16 @@ SMALL_AGAINST_NOISE = 0.01  # truncated variance relative to the noise at which 
 
 @dataclass(frozen=True)
 class Hyperparameters:
-    """Length scales of the dimensions, signal and noise variances of the outputs."""
+    """Length scales of the dimensions, signal and noise variances of the outputs, and the period or cell."""
 
     length_scale: np.ndarray
     signal_variance: np.ndarray
     noise_variance: np.ndarray
+    period: object
 
     def to_vector(self, names):
         """Logarithms of the named ones, one after the other."""
-        return np.log(np.concatenate([getattr(self, name) for name in LEARNABLE if name in names]))
+        return np.log(np.concatenate([[], *(getattr(self, name) for name in LEARNABLE if name in names)]))
 
     def with_vector(self, vector, names):
         """The named ones replaced by the exponentials of a vector."""
@@ -54,17 +55,17 @@ class Hyperparameters:
 
 @dataclass(frozen=True)
 class KernelTemplate:
-    """A kernel without its length scales."""
+    """A kernel without what is learned of it."""
 
     family: object
-    period: object
     dimension: int
     max_interaction: int | None
 
-    def kernel(self, length_scale):
-        """The kernel with these length scales."""
-        scale = float(length_scale[0]) if len(length_scale) == 1 else length_scale
-        return TorusKernel(self.family, scale, self.period, max_interaction=self.max_interaction)
+    def kernel(self, hyperparameters):
+        """The kernel with these length scales and this period."""
+        scale = hyperparameters.length_scale
+        scale = float(scale[0]) if len(scale) == 1 else scale
+        return TorusKernel(self.family, scale, hyperparameters.period, max_interaction=self.max_interaction)
 
 
 @dataclass(frozen=True)
@@ -103,40 +104,75 @@ def log_evidence_and_gradient(linear, template, frequencies, hyperparameters):
     gradient : dict of ndarray
         By the names of the hyperparameters.
     """
-    prior = _Prior(template, frequencies, hyperparameters.length_scale)
-    total, by_column, by_signal, by_noise = _sum_over_outputs(linear, prior.variances, hyperparameters)
-    return total, {
-        "length_scale": prior.by_length_scale(by_column),
-        "signal_variance": by_signal,
-        "noise_variance": by_noise,
+    prior = _Prior(template, frequencies, hyperparameters)
+    total = _sum_over_outputs(linear, prior.variances, hyperparameters)
+    return total.log_evidence, {
+        "length_scale": prior.by_length_scale(total.by_column),
+        "signal_variance": total.by_signal,
+        "noise_variance": total.by_noise,
     }
 
 
 class _Prior:
     """Prior variances of the columns for unit signal variance, and their derivatives."""
 
-    def __init__(self, template, frequencies, length_scale):
-        kernel = template.kernel(length_scale)
+    def __init__(self, template, frequencies, hyperparameters, moves=None):
+        kernel = template.kernel(hyperparameters)
         self.variances = column_variances(kernel, frequencies)
         self._slopes = np.nan_to_num(kernel.log_coefficients_gradient(frequencies), posinf=0.0, neginf=0.0)
-        self._n_length_scales = len(length_scale)
+        self._n_length_scales = len(hyperparameters.length_scale)
+        self._period_slopes = None
+        if moves is not None and kernel.metric == "cartesian":
+            step = 1e-5  # a hundred-thousandth of a radian over the extent of the data
+            sides = [
+                [
+                    template.kernel(replace(hyperparameters, period=moves.period(sign * unit, hyperparameters.period)))
+                    for sign in (step, -step)
+                ]
+                for unit in np.eye(moves.size)
+            ]
+            self._period_slopes = np.stack(
+                [
+                    (ahead.log_coefficients(frequencies) - behind.log_coefficients(frequencies)) / (2 * step)
+                    for ahead, behind in sides
+                ],
+                axis=1,
+            )
 
     def by_length_scale(self, by_column):
         """Derivatives in the logarithms of the length scales, from those in the logarithms of the column variances."""
-        by_frequency = np.append(by_column[0], by_column[1::2] + by_column[2::2])
-        gradient = by_frequency @ self._slopes
+        gradient = _by_frequency(by_column) @ self._slopes
         return gradient if len(gradient) == self._n_length_scales else gradient.sum(keepdims=True)
 
+    def by_period(self, by_column):
+        """Derivatives in the moves of the period; coefficients of product kernels do not depend on it."""
+        return 0.0 if self._period_slopes is None else _by_frequency(by_column) @ self._period_slopes
+
     def dropped(self):
-        """Variance that the columns leave out of the kernel's, and its derivatives in the length scales."""
+        """Variance that the columns leave out of the kernel's, and the shares of the columns in the rest."""
         shares = 0.5 * self.variances  # a cosine and a sine of variance 2 c add up to 2 c everywhere
         shares[0] *= 2
-        return max(0.0, 1 - shares.sum()), -self.by_length_scale(shares)
+        return max(0.0, 1 - shares.sum()), shares
+
+
+def _by_frequency(by_column):
+    return np.append(by_column[0], by_column[1::2] + by_column[2::2])
+
+
+@dataclass(frozen=True)
+class _Total:
+    """Log evidence summed over outputs, and its derivatives."""
+
+    log_evidence: float
+    by_column: np.ndarray
+    by_signal: np.ndarray
+    by_noise: np.ndarray
+    results: list
 
 
 def _sum_over_outputs(linear, variances, hyperparameters):
     n_outputs = len(hyperparameters.signal_variance)
-    total, by_column = 0.0, np.zeros(len(variances))
+    total, by_column, results = 0.0, np.zeros(len(variances)), []
     by_signal, by_noise = np.empty(n_outputs), np.empty(n_outputs)
     for output in range(n_outputs):
         signal, noise = hyperparameters.signal_variance[output], hyperparameters.noise_variance[output]
@@ -145,21 +181,131 @@ def _sum_over_outputs(linear, variances, hyperparameters):
         by_prior, by_noise[output] = result.gradient()
         by_signal[output] = by_prior.sum()
         by_column += by_prior
-    return total, by_column, by_signal, by_noise
+        results.append(result)
+    return _Total(total, by_column, by_signal, by_noise, results)
 
 
-def maximise(linear, template, index_set, start, names, bounds, max_iter=100):
-    """Maximise the evidence over the named hyperparameters for a fixed set of frequencies.
+class PeriodMoves:
+    r"""Which entries of the inverse cell are learned, in steps that suit the data.
 
-    A learned noise variance is at least the variance that the set leaves out of the kernel, which the columns cannot
-    explain. Otherwise a small set would do best with a length scale for which it is the wrong set.
+    A step of one turns the phase along an input by one radian over the extent of the data.
 
     Parameters
     ----------
-    linear : LinearStatistics
-        Statistics of the columns of the set.
+    free : ndarray of bool, shape (dimension, dimension)
+        Entries of :math:`\text{cell}^{-1}` that may move.
+    extent : ndarray of shape (dimension,)
+        Extents of the inputs of the dimensions.
+    """
+
+    def __init__(self, free, extent):
+        self._where = np.nonzero(free)
+        self._unit = 1 / (2 * np.pi * np.asarray(extent)[self._where[0]])
+        self._whole = bool((free & ~np.eye(len(free), dtype=bool)).any())
+        self._dimension = len(free)
+        self.size = len(self._unit)
+
+    def inverse_cell(self, steps, period):
+        """Inverse cell, some steps from that of a period or cell."""
+        inverse = inverse_cell(period, self._dimension)
+        inverse[self._where] += steps * self._unit
+        return inverse
+
+    def period(self, steps, period):
+        """Period or cell, some steps from another."""
+        inverse = self.inverse_cell(steps, period)
+        if self._whole or np.ndim(period) == 2:
+            return np.linalg.inv(inverse)
+        return 1 / np.diag(inverse) if self._dimension > 1 else float(1 / inverse[0, 0])
+
+    def gradient(self, by_inverse_cell):
+        """Derivatives in the steps, from those in the entries of the inverse cell."""
+        return by_inverse_cell[self._where] * self._unit
+
+    def standard_errors(self, covariance, period):
+        """Standard errors of the entries of the period or cell, from the covariance of the steps."""
+        inverse = np.zeros((self.size, self._dimension, self._dimension))
+        inverse[np.arange(self.size), *self._where] = self._unit
+        cell = np.linalg.inv(inverse_cell(period, self._dimension))
+        change = -cell @ inverse @ cell  # of the cell with each step
+        variance = np.maximum(np.einsum("iab,ij,jab->ab", change, covariance, change), 0.0)
+        if np.ndim(period) == 2:
+            return np.sqrt(variance)
+        return np.sqrt(np.diag(variance)) if self._dimension > 1 else float(np.sqrt(variance[0, 0]))
+
+
+def inverse_cell(period, dimension):
+    """Matrix W of the phases ``2 pi X @ W``."""
+    if np.ndim(period) == 2:
+        return np.linalg.inv(period)
+    return np.diag(1 / np.broadcast_to(np.asarray(period, dtype=float), (dimension,)))
+
+
+class _Objective:
+    """Negative log evidence of a fixed set of frequencies, as a function of a vector of what is learned.
+
+    A learned noise variance is at least the variance that the set leaves out of the kernel, which the columns cannot
+    explain. Otherwise a small set would do best with a length scale for which it is the wrong set.
+    """
+
+    def __init__(self, provider, template, index_set, start, names, moves=None):
+        self._provider, self._template, self._set = provider, template, index_set
+        self._start, self._names, self._moves = start, names, moves
+        self._fixed = provider(index_set, template.kernel(start)) if moves is None else None
+
+    def unpack(self, vector):
+        """Hyperparameters of a vector; the excess of the noise over what the set leaves out is still to be added."""
+        if self._moves is None:
+            return self._start.with_vector(vector, self._names)
+        n_steps = self._moves.size
+        here = self._start.with_vector(vector[:-n_steps], self._names)
+        return replace(here, period=self._moves.period(vector[-n_steps:], self._start.period))
+
+    def hyperparameters(self, vector):
+        """Hyperparameters of a vector."""
+        here = self.unpack(vector)
+        if "noise_variance" in self._names:
+            dropped, _ = _Prior(self._template, self._set.frequencies, here).dropped()
+            here = replace(here, noise_variance=here.noise_variance + dropped * here.signal_variance)
+        return here
+
+    def __call__(self, vector):
+        """Negative log evidence and its gradient."""
+        here = self.unpack(vector)
+        prior = _Prior(self._template, self._set.frequencies, here, self._moves)
+        dropped, shares = prior.dropped() if "noise_variance" in self._names else (0.0, None)
+        noise = here.noise_variance + dropped * here.signal_variance
+        kernel = self._template.kernel(here)
+        linear = self._fixed if self._moves is None else self._provider(self._set, kernel)
+        total = _sum_over_outputs(linear, prior.variances, replace(here, noise_variance=noise))
+        by_dropped = (total.by_noise * here.signal_variance / noise).sum()
+        by_column = total.by_column if shares is None else total.by_column - by_dropped * shares
+        gradient = {
+            "length_scale": prior.by_length_scale(by_column),
+            "signal_variance": total.by_signal + total.by_noise * dropped * here.signal_variance / noise,
+            "noise_variance": total.by_noise * here.noise_variance / noise,
+        }
+        parts = [gradient[name] for name in LEARNABLE if name in self._names]
+        if self._moves is not None:
+            quadratic = sum(
+                (result.covariance() + np.outer(result.weights, result.weights)) / result.noise_variance
+                for result in total.results
+            )
+            weights = np.stack([result.weights / result.noise_variance for result in total.results], axis=1)
+            by_phase = self._provider.inverse_cell_gradient(self._set, kernel, quadratic, weights)
+            parts.append(self._moves.gradient(by_phase) + prior.by_period(by_column))
+        return -total.log_evidence, -np.concatenate([[], *parts])
+
+
+def maximise(provider, template, index_set, start, names, bounds, moves=None, max_iter=100):
+    """Maximise the evidence over the named hyperparameters for a fixed set of frequencies.
+
+    Parameters
+    ----------
+    provider : callable
+        Linear statistics of an index set, given the kernel; its ``inverse_cell_gradient`` is used with ``moves``.
     template : KernelTemplate
-        The kernel but for its length scales.
+        The kernel but for what is learned.
     index_set : IndexSet
         Frequencies of the columns.
     start : Hyperparameters
@@ -168,6 +314,8 @@ def maximise(linear, template, index_set, start, names, bounds, max_iter=100):
         Which hyperparameters to learn.
     bounds : dict
         Lower and upper bound of each, as arrays or numbers.
+    moves : PeriodMoves, optional
+        How the period may move.
     max_iter : int, default=100
         Largest number of iterations.
 
@@ -175,37 +323,13 @@ def maximise(linear, template, index_set, start, names, bounds, max_iter=100):
     -------
     Learned
     """
-    if not names:
-        value, _ = log_evidence_and_gradient(linear, template, index_set.frequencies, start)
-        return Learned(start, index_set, value)
-    limits = np.log(
-        np.concatenate(
-            [
-                np.column_stack([np.broadcast_to(bound, len(getattr(start, name))) for bound in bounds[name]])
-                for name in LEARNABLE
-                if name in names
-            ]
-        )
-    )
-
-    def objective(vector):
-        here = start.with_vector(vector, names)
-        prior = _Prior(template, index_set.frequencies, here.length_scale)
-        dropped, dropped_slope = prior.dropped() if "noise_variance" in names else (0.0, 0.0)
-        noise = here.noise_variance + dropped * here.signal_variance
-        value, by_column, by_signal, by_noise = _sum_over_outputs(
-            linear, prior.variances, replace(here, noise_variance=noise)
-        )
-        gradient = {
-            "length_scale": prior.by_length_scale(by_column)
-            + (by_noise * here.signal_variance / noise).sum() * dropped_slope,
-            "signal_variance": by_signal + by_noise * dropped * here.signal_variance / noise,
-            "noise_variance": by_noise * here.noise_variance / noise,
-        }
-        return -value, -np.concatenate([gradient[name] for name in LEARNABLE if name in names])
-
-    first = np.clip(start.to_vector(names), limits[:, 0], limits[:, 1])
+    objective = _Objective(provider, template, index_set, start, names, moves)
+    limits = _limits(start, names, bounds, moves)
+    first = np.append(start.to_vector(names), np.zeros(moves.size if moves else 0))
+    first = np.clip(first, limits[:, 0], limits[:, 1])
     reference = objective(first)[0]  # with many rows the evidence is large, and a relative tolerance of it blunt
+    if not first.size:
+        return Learned(start, index_set, -reference)
 
     def improvement(vector):
         value, gradient = objective(vector)
@@ -213,11 +337,44 @@ def maximise(linear, template, index_set, start, names, bounds, max_iter=100):
 
     options = {"maxiter": max_iter, "ftol": 1e-7, "gtol": 1e-5}
     result = minimize(improvement, first, jac=True, method="L-BFGS-B", bounds=limits, options=options)
-    found = start.with_vector(result.x, names)
-    if "noise_variance" in names:
-        dropped, _ = _Prior(template, index_set.frequencies, found.length_scale).dropped()
-        found = replace(found, noise_variance=found.noise_variance + dropped * found.signal_variance)
+    found = objective.hyperparameters(result.x)
     return Learned(found, index_set, -float(result.fun + reference), bool(result.status != 1))
+
+
+def _limits(start, names, bounds, moves):
+    """Bounds of the vector: logarithms of those of the hyperparameters, and half a turn for moves of the period."""
+    pairs = [
+        np.log(np.column_stack([np.broadcast_to(bound, len(getattr(start, name))) for bound in bounds[name]]))
+        for name in LEARNABLE
+        if name in names
+    ]
+    if moves is not None:
+        pairs.append(np.tile([-np.pi, np.pi], (moves.size, 1)))
+    return np.concatenate(pairs or [np.empty((0, 2))])
+
+
+def period_standard_errors(provider, template, learned, moves):
+    """Standard errors of a learned period or cell, from the curvature of the evidence in it.
+
+    Parameters
+    ----------
+    provider, template, moves
+        See :func:`maximise`.
+    learned : Learned
+        Outcome of learning.
+
+    Returns
+    -------
+    float or ndarray of the shape of the period or cell
+        Not a number where the evidence has no maximum.
+    """
+    objective = _Objective(provider, template, learned.index_set, learned.hyperparameters, (), moves)
+    step = 1e-3
+    slopes = [(objective(step * unit)[1] - objective(-step * unit)[1]) / (2 * step) for unit in np.eye(moves.size)]
+    curvature = (np.array(slopes) + np.array(slopes).T) / 2
+    if np.linalg.eigvalsh(curvature)[0] <= 0:
+        curvature = np.full_like(curvature, np.nan)
+    return moves.standard_errors(np.linalg.inv(curvature), learned.hyperparameters.period)
 
 
 def learn(
@@ -233,13 +390,14 @@ def learn(
     search=True,
     first=FIRST_COLUMNS,
     cap=None,
+    moves=None,
 ):
     """Learn hyperparameters from small sets to the final one.
 
     Parameters
     ----------
     provider : callable
-        Linear statistics of an index set, given the kernel it was chosen for.
+        Linear statistics of an index set, given the kernel it was chosen for; see :func:`maximise`.
     select : callable
         Index set for a kernel and a number of columns.
     template : KernelTemplate
@@ -260,6 +418,8 @@ def learn(
         Number of columns to begin with.
     cap : int, default=2000
         Largest number of columns of "auto".
+    moves : PeriodMoves, optional
+        How the period may move, if it is learned.
 
     Returns
     -------
@@ -272,6 +432,7 @@ def learn(
         scales = [np.clip(factor * start.length_scale, *bounds["length_scale"]) for factor in _STARTS]
         attempts = [problem.settle(replace(start, length_scale=scale), first, max_iter=30) for scale in scales]
         start = max(attempts, key=lambda attempt: attempt.log_evidence).hyperparameters
+    problem = replace(problem, moves=moves)
     if n_components == "auto":
         return problem.grow(start, first, cap)
     size = first
@@ -296,16 +457,17 @@ class _Problem:
     names: Collection[str]
     bounds: dict
     report: Callable
+    moves: PeriodMoves | None = None
 
     def settle(self, start, size, max_iter=100):
         """Alternate between the best set and the best hyperparameters until the set hardly changes."""
         current, best = start, None
         for _ in range(_MAX_ROUNDS):
-            kernel = self.template.kernel(current.length_scale)
-            index_set = self.select(kernel, size)
-            linear = self.provider(index_set, kernel)
+            index_set = self.select(self.template.kernel(current), size)
             with _blas().limit(limits=1 if size <= _FEW_COLUMNS else None, user_api="blas"):
-                found = maximise(linear, self.template, index_set, current, self.names, self.bounds, max_iter)
+                found = maximise(
+                    self.provider, self.template, index_set, current, self.names, self.bounds, self.moves, max_iter
+                )
             self.report(
                 f"{index_set.n_components} columns, log evidence {found.log_evidence:.6g}, length scales "
                 f"{np.array2string(found.hyperparameters.length_scale, precision=3)}"
@@ -327,8 +489,9 @@ class _Problem:
                 return replace(found, capped=True)
             size = min(2 * size, cap)
             larger = self.settle(found.hyperparameters, size)
+            exhausted = larger.index_set.n_components <= found.index_set.n_components  # no more frequencies are allowed
             change, found = abs(larger.log_evidence - found.log_evidence), larger
-            if change < _WORTHWHILE:
+            if change < _WORTHWHILE or exhausted:
                 break
         return found
 
@@ -336,7 +499,7 @@ class _Problem:
 def small_against_noise(template, learned, fraction=SMALL_AGAINST_NOISE):
     """Whether the variance that the set leaves out is at most this fraction of the noise of every output."""
     hyperparameters = learned.hyperparameters
-    error = template.kernel(hyperparameters.length_scale).truncation_error(learned.index_set)
+    error = template.kernel(hyperparameters).truncation_error(learned.index_set)
     return bool((error * hyperparameters.signal_variance <= fraction * hyperparameters.noise_variance).all())
 
 

@@ -15,6 +15,7 @@ from torusgp.features import interaction_limit, make_index_set, resolve_columns
 from torusgp.index_sets import IndexSet, check_budget, from_frequencies
 from torusgp.inference import Posterior
 from torusgp.kernel import TorusKernel, check_positive_array
+from torusgp.lattices import by_length
 from torusgp.learning import (
     FIRST_COLUMNS,
     LEARNABLE,
@@ -24,15 +25,26 @@ from torusgp.learning import (
     column_variances,
     learn,
     learn_spectrum,
+    period_standard_errors,
     small_against_noise,
+)
+from torusgp.periods import (
+    PERIOD_NAMES,
+    Trend,
+    below_nyquist,
+    check_period_names,
+    is_searched,
+    set_up_period,
 )
 from torusgp.rows import INEXACT, Rows, RowSource, transform_tolerance, warn_of_phases
 from torusgp.serialisation import from_json, to_json
+from torusgp.spectra import Spectrum
 from torusgp.statistics import SufficientStatistics, count_threads
 from torusgp.storage import load_archive, save_archive
 
 _LAYOUT = 1  # version of the file
 _SUBSAMPLE = 5000  # rows on which length scales are first looked for
+_PERIOD_ROWS = 100_000  # rows on which a period is learned: each step of it passes over them
 
 
 @dataclass
@@ -59,8 +71,9 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     ----------
     kernel : str, Spectrum or sequence of these, default="squared_exponential"
         Family of the kernel, or one for each dimension; see :class:`TorusKernel`.
-    period : float, array-like of shape (dimension,) or (dimension, dimension), default=1.0
-        Period of each input, or a cell whose rows are lattice vectors.
+    period : "auto", float, array-like of shape (dimension,) or (dimension, dimension), default=1.0
+        Period of each input, or a cell whose rows are lattice vectors. "auto" finds the periods, or with "lattice" in
+        ``learn`` a cell, see :func:`find_period`; so does an entry "auto" in a sequence for its input.
     columns : sequence of int or str, optional
         Input that feeds each dimension of the torus, by position or name; by default one each. An input may appear
         several times, with different periods.
@@ -83,10 +96,15 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     max_interaction : int, optional
         Largest number of dimensions that interact.
     learn : collection of str, default=("length_scale", "signal_variance", "noise_variance")
-        What is learned by maximising the evidence. "spectrum" learns the variance of every frequency, after the
-        others. An empty collection keeps everything as given.
+        What is learned by maximising the evidence. It may also hold "period", to learn the period along each input
+        with the rest, from where it was given or found; "lattice", the same for a whole cell, of which a product kernel
+        takes the best basis; "spectrum", the variance of every frequency, after the others. An empty collection keeps
+        everything as given.
     center : bool, default=True
         Take the mean of the targets off first; without, the prior mean is zero.
+    trend : {"auto", "smooth", None}, default="auto"
+        Slow change that is found beside the period, taken off first and added to predictions: a line and waves with
+        fewer than two turns over the data. "auto" has it if a period is searched, else not.
     length_scale_bounds : pair of float, default=(1e-2, 1e2)
         Bounds of learned length scales.
     signal_variance_bounds, noise_variance_bounds : pair of float, optional
@@ -95,8 +113,8 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         How sums over rows are computed; "auto" takes the cheaper one.
     n_threads : int, optional
         Threads of the transforms; by default one for few rows and all for many.
-    verbose : int, default=0
-        Print progress if positive.
+    verbose : int or callable, default=0
+        Print progress if positive; a callable takes each line of it.
 
     Attributes
     ----------
@@ -114,6 +132,12 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Log evidence, summed over outputs.
     truncation_error_ : float
         Largest error of the kernel of variance one on the index set.
+    period_std_ : float or ndarray of the shape of the period or cell
+        Standard errors of a period that was found or learned, which is ``kernel_.period``.
+    period_search_ : PeriodSearch
+        Outcome of the search, if there was one.
+    trend_ : Trend or None
+        Slow change beside the period.
     statistics_ : SufficientStatistics
         Sums over the rows seen so far.
     backend_ : str
@@ -148,6 +172,7 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         max_interaction=None,
         learn=("length_scale", "signal_variance", "noise_variance"),
         center=True,
+        trend="auto",
         length_scale_bounds=(1e-2, 1e2),
         signal_variance_bounds=None,
         noise_variance_bounds=None,
@@ -167,6 +192,7 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.max_interaction = max_interaction
         self.learn = learn
         self.center = center
+        self.trend = trend
         self.length_scale_bounds = length_scale_bounds
         self.signal_variance_bounds = signal_variance_bounds
         self.noise_variance_bounds = noise_variance_bounds
@@ -200,29 +226,89 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self
         """
         rows = self._start(X, y, sample_weight, noise_scale)
+        setup = self._set_up_period(rows)
+        if self.trend_ is not None:
+            rows = replace(rows, y=rows.y - self.trend_.mean(rows.X[:, self._trend_inputs()]))
         if len(rows.X) <= 2 * _SUBSAMPLE:
             rows = rows.merged()
         self._set_cap(len(rows.X))
-        start, names = self._starting_point(rows), self._names()
+        start, names = self._starting_point(rows, setup.periods[0]), self._names()
         search, first = True, FIRST_COLUMNS
-        if len(rows.X) > 2 * _SUBSAMPLE and "length_scale" in names:  # the landscape is searched on some of the rows
-            chosen = np.random.default_rng(0).choice(len(rows.X), _SUBSAMPLE, replace=False)
-            some = RowSource(rows.take(chosen), self.backend, 1, self.center, self.index_set)
+        many = len(rows.X) > 2 * _SUBSAMPLE
+        some = self._source(rows.take(_choose(len(rows.X), _SUBSAMPLE)), 1) if many else self._source(rows)
+        if len(setup.periods) > 1:  # the bases of a lattice
+            start = self._best_basis(some, start, names, setup.periods)
+        if many and "length_scale" in names:  # the landscape is searched on some of the rows
             self._report(f"searching length scales on {_SUBSAMPLE} of {len(rows.X)} rows")
             scouted = self._learn(some, start, names)
             start, search, first = scouted.hyperparameters, False, scouted.index_set.n_components + 2
-        source = RowSource(
-            rows,
-            self.backend,
-            self.n_threads,
-            self.center,
-            self.index_set,
-            tolerance=transform_tolerance(start, len(rows.X)),
-        )
-        learned = self._first_guess = self._learn(source, start, names, search=search, first=first)
+        if setup.moves is not None:
+            enough = rows.take(_choose(len(rows.X), _PERIOD_ROWS)) if len(rows.X) > _PERIOD_ROWS else rows
+            learned = self._learn_period(self._source(enough), start, names, setup.moves, search, first)
+            start, search, first = learned.hyperparameters, False, learned.index_set.n_components + 2
+        source = self._source(rows, tolerance=transform_tolerance(start, len(rows.X)))
+        if setup.moves is None or len(rows.X) > _PERIOD_ROWS:
+            learned = self._learn(source, start, names, search=search, first=first)
+        self._first_guess = learned
         self.statistics_ = source.exact_enough(learned, self._template)
         self._finish(learned)
         return self
+
+    def _source(self, rows, n_threads=None, tolerance=None):
+        n_threads = self.n_threads if n_threads is None else n_threads
+        return RowSource(rows, self.backend, n_threads, self.center, self.index_set, tolerance=tolerance)
+
+    def _set_up_period(self, rows):
+        """Find what is unknown of the period, and the slow change beside it."""
+        setup = set_up_period(
+            self.period,
+            check_period_names(self.learn),
+            rows.X,
+            rows.y,
+            rows.sample_weight,
+            self._columns,
+            TorusKernel(self.kernel).metric == "cartesian",
+            self._report,
+        )
+        self._nyquist = setup.nyquist
+        self.trend_ = setup.trend if self._has_trend() else None
+        if setup.search is not None:
+            self.period_search_, self.period_std_ = setup.search, setup.period_std
+        warn_of_phases(rows.X, TorusKernel(period=setup.periods[0]))
+        return setup
+
+    def _has_trend(self):
+        if self.trend not in ("auto", "smooth", None):
+            raise ValueError(f"trend must be 'auto', 'smooth' or None, got {self.trend!r}.")
+        if self.trend == "smooth" and not is_searched(self.period):
+            raise ValueError("trend='smooth' is found beside a period: it needs period='auto'.")
+        return self.trend is not None and is_searched(self.period)
+
+    def _trend_inputs(self):
+        """Dimensions of the torus whose inputs the trend depends on: each input once."""
+        return np.unique(self._columns, return_index=True)[1]
+
+    def _best_basis(self, source, start, names, periods):
+        """Starting point in the basis of the lattice that has the most evidence with few columns."""
+        attempts = []
+        for period in periods:
+            attempt = self._learn(source, replace(start, period=period), names, n_components=self._few())
+            attempts.append(attempt)
+        best = max(attempts, key=lambda attempt: attempt.log_evidence)
+        self._report(f"basis {np.array2string(best.hyperparameters.period, precision=4)} of {len(periods)}")
+        return best.hyperparameters
+
+    def _few(self):
+        return FIRST_COLUMNS if self.n_components == "auto" else min(FIRST_COLUMNS, self.n_components)
+
+    def _learn_period(self, source, start, names, moves, search, first):
+        """Learn the period together with everything else, and its standard errors."""
+        learned = self._learn(source, start, names, search=search, first=first, moves=moves)
+        learned = _in_canonical_form(learned, self._template)
+        self.period_std_ = period_standard_errors(source, self._template, learned, moves)
+        period = learned.hyperparameters.period
+        self._report(f"period {np.array2string(np.asarray(period), precision=5)} +- {self.period_std_}")
+        return learned
 
     def partial_fit(self, X, y, sample_weight=None, noise_scale=None):
         """Add rows to the statistics; what is learned is learned anew when it is next needed.
@@ -238,11 +324,17 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         -------
         self
         """
+        if is_searched(self.period) or check_period_names(self.learn):
+            raise ValueError(
+                "partial_fit cannot learn a period, which needs all rows at once: find it with find_period or fit on "
+                f"some of them, and give it, instead of period={self.period!r} and learn={self.learn!r}."
+            )
         if not hasattr(self, "statistics_"):
             rows = self._start(X, y, sample_weight, noise_scale)
+            self._set_up_period(rows)
             self._set_cap(len(rows.X))
             source = RowSource(rows, self.backend, self.n_threads, self.center, self.index_set, margin=2.0)
-            self._first_guess = self._learn(source, self._starting_point(rows), self._names())
+            self._first_guess = self._learn(source, self._starting_point(rows, self.period), self._names())
             self.statistics_ = source.covering(self._first_guess, self._template)
         else:
             rows = self._validate_rows(X, y, sample_weight, noise_scale, reset=False)
@@ -252,19 +344,19 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _start(self, X, y, sample_weight, noise_scale):
         """Check parameters and the first rows, and warn of what cannot work."""
-        for leftover in ("statistics_", "_first_guess", "_model"):
+        for leftover in ("statistics_", "_first_guess", "_model", "period_search_", "period_std_"):
             if hasattr(self, leftover):
                 delattr(self, leftover)
         rows = self._validate_rows(X, y, sample_weight, noise_scale, reset=True)
         if isinstance(self.learn, str):
             raise ValueError(f"learn must be a collection of names, as in learn=({self.learn!r},), got a string.")
-        unknown = set(self.learn) - {*LEARNABLE, "spectrum"}
+        known = [*LEARNABLE, "spectrum", *PERIOD_NAMES]
+        unknown = set(self.learn) - set(known)
         if unknown:
-            raise ValueError(f"learn holds {sorted(unknown)}; it may hold {[*LEARNABLE, 'spectrum']}.")
+            raise ValueError(f"learn holds {sorted(unknown)}; it may hold {known}.")
         if self.n_components != "auto":
             check_budget(self.n_components)
         choose_backend(self.backend, np.zeros((1, rows.X.shape[1]), int), 1)
-        warn_of_phases(rows.X, self._template.kernel(np.ones(1)))
         return rows
 
     def _validate_rows(self, X, y, sample_weight, noise_scale, reset):
@@ -273,9 +365,10 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             self._y_ndim = y.ndim
             self._columns = resolve_columns(self, self.columns)
             limit = interaction_limit(self.max_interaction, self.index_set)
-            kernel = TorusKernel(self.kernel, self.length_scale, self.period, max_interaction=limit)
+            period = 1.0 if is_searched(self.period) else self.period
+            kernel = TorusKernel(self.kernel, self.length_scale, period, max_interaction=limit)
             dimension = kernel.resolve_dimension(len(self._columns))
-            self._template = KernelTemplate(kernel.family, kernel.period, dimension, limit)
+            self._template = KernelTemplate(kernel.family, dimension, limit)
         y = y.astype(float, copy=False).reshape(len(y), -1)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
@@ -295,10 +388,10 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _names(self):
         return tuple(name for name in LEARNABLE if name in self.learn)
 
-    def _starting_point(self, rows):
+    def _starting_point(self, rows, period):
         """Starting values: of the variances from the data, of the length scales as given."""
         n_outputs = rows.y.shape[1]
-        kernel = TorusKernel(self.kernel, self.length_scale, self.period)
+        kernel = TorusKernel(self.kernel, self.length_scale, period)
         size = 1 if kernel.metric == "cartesian" else self._template.dimension
         center = np.average(rows.y, axis=0, weights=rows.sample_weight)
         self._set_variance(np.average((rows.y - center) ** 2, axis=0, weights=rows.sample_weight), center)
@@ -310,6 +403,7 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             np.broadcast_to(kernel.length_scale, (size,)).copy(),
             self._variance.copy() if "signal_variance" in self.learn else given["signal_variance"],
             0.1 * self._variance if "noise_variance" in self.learn else given["noise_variance"],
+            kernel.period,
         )
 
     def _set_variance(self, variance, center):
@@ -328,9 +422,17 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         }
 
     def _select(self, kernel, size):
-        return make_index_set(self.index_set, kernel, self._template.dimension, size, self.weights)
+        index_set = make_index_set(self.index_set, kernel, self._template.dimension, size, self.weights)
+        if self._nyquist is None or isinstance(self.index_set, IndexSet):
+            return index_set
+        return below_nyquist(index_set, kernel, size, self._nyquist)
 
-    def _learn(self, source, start, names, search=True, select=None, first=FIRST_COLUMNS):
+    def _learn(
+        self, source, start, names, search=True, select=None, first=FIRST_COLUMNS, moves=None, n_components=None
+    ):
+        automatic = self.n_components == "auto" and not isinstance(self.index_set, IndexSet)
+        if n_components is None:
+            n_components = "auto" if automatic else self._budget()
         return learn(
             source,
             self._select if select is None else select,
@@ -338,25 +440,28 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             start,
             names,
             self._bounds(),
-            "auto" if self.n_components == "auto" and not isinstance(self.index_set, IndexSet) else self._budget(),
+            n_components,
             self._report,
             search=search,
             first=first,
             cap=self._cap,
+            moves=moves,
         )
 
     def _budget(self):
         return self._cap if self.n_components == "auto" else self.n_components
 
     def _report(self, line):
-        if self.verbose:
+        if callable(self.verbose):
+            self.verbose(line)
+        elif self.verbose:
             print(f"[torusgp] {line}")
 
     def _finish(self, learned):
         """Compute the posterior for what was learned, and say what may be wrong with it."""
         hyperparameters, index_set = learned.hyperparameters, learned.index_set
         linear, center = self.statistics_.linear(index_set, self.center)
-        kernel = self._template.kernel(hyperparameters.length_scale)
+        kernel = self._template.kernel(hyperparameters)
         prior = column_variances(kernel, index_set.frequencies)[:, None] * hyperparameters.signal_variance
         noise = hyperparameters.noise_variance
         if "spectrum" in self.learn:
@@ -395,7 +500,7 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             )
 
     def _set_model(self, hyperparameters, index_set, prior_variances, linear, center):
-        kernel = self._template.kernel(hyperparameters.length_scale)
+        kernel = self._template.kernel(hyperparameters)
         posterior = Posterior(linear, prior_variances, hyperparameters.noise_variance)
         error = kernel.truncation_error(index_set)
         self._model = _Model(kernel, hyperparameters, index_set, prior_variances, posterior, center, error)
@@ -501,7 +606,8 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         key = (name, threads)
         if key not in model.predictors:
             model.predictors[key] = make_predictor(name, model.index_set.frequencies, model.posterior, threads)
-        return model, model.predictors[key], model.kernel.phases(X[:, self._columns])
+        X = X[:, self._columns]
+        return model, model.predictors[key], model.kernel.phases(X), X[:, self._trend_inputs()]
 
     def predict(self, X, return_std=False, return_cov=False, include_noise=True):
         """Predict targets.
@@ -527,20 +633,27 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """
         if return_std and return_cov:
             raise ValueError("return_std and return_cov cannot both be true: ask for one of them.")
-        model, predictor, phases = self._points(X)
+        model, predictor, phases, slow = self._points(X)
         noise = model.hyperparameters.noise_variance if include_noise else np.zeros(len(model.center))
         outputs = range(len(model.center))
         if return_std:
             pairs = [predictor.mean_and_variance(phases, output) for output in outputs]
             mean = np.stack([pair[0] for pair in pairs], axis=-1) + model.center
             variance = np.stack([pair[1] for pair in pairs], axis=-1) + noise
+            if self.trend_ is not None:
+                mean += self.trend_.mean(slow)
+                variance += np.stack([self.trend_.variance(slow, output) for output in outputs], axis=-1)
             return self._squeeze_points(mean), self._squeeze_points(np.sqrt(np.maximum(variance, 0.0)))
-        mean = self._squeeze_points(predictor.mean(phases, model.posterior.weights) + model.center)
-        if return_cov:
-            covariance = np.stack([predictor.covariance(phases, output) for output in outputs], axis=-1)
-            covariance += np.eye(len(phases))[..., None] * noise
-            return mean, self._squeeze_points(covariance)
-        return mean
+        mean = predictor.mean(phases, model.posterior.weights) + model.center
+        if self.trend_ is not None:
+            mean += self.trend_.mean(slow)
+        if not return_cov:
+            return self._squeeze_points(mean)
+        covariance = np.stack([predictor.covariance(phases, output) for output in outputs], axis=-1)
+        covariance += np.eye(len(phases))[..., None] * noise
+        if self.trend_ is not None:
+            covariance += np.stack([self.trend_.covariance(slow, output) for output in outputs], axis=-1)
+        return self._squeeze_points(mean), self._squeeze_points(covariance)
 
     def _squeeze_points(self, values):
         return values if self._y_ndim == 2 else values[..., 0]
@@ -561,10 +674,13 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         -------
         ndarray of shape (n_points, n_samples) or (n_points, n_outputs, n_samples)
         """
-        model, predictor, phases = self._points(X)
-        draws = model.posterior.sample_weights(n_samples, check_random_state(random_state))
+        model, predictor, phases, slow = self._points(X)
+        random_state = check_random_state(random_state)
+        draws = model.posterior.sample_weights(n_samples, random_state)
         values = predictor.mean(phases, draws.reshape(len(draws), -1)).reshape(len(phases), -1, n_samples)
         values += model.center[:, None]
+        if self.trend_ is not None:
+            values += self.trend_.sample(slow, n_samples, random_state)
         return values if self._y_ndim == 2 else values[:, 0]
 
     def predict_gradient(self, X, return_std=False):
@@ -583,17 +699,20 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         std : ndarray of the same shape
             With ``return_std``.
         """
-        model, predictor, phases = self._points(X)
+        model, predictor, phases, slow = self._points(X)
         along_torus = 2 * np.pi * np.linalg.inv(model.kernel.cell(phases.shape[1])) @ model.index_set.frequencies.T
         waves = np.zeros((self.n_features_in_, len(model.index_set.frequencies)))
         np.add.at(waves, self._columns, along_torus)  # an input may feed several dimensions
-        gradient = self._squeeze_points(predictor.gradient(phases, model.posterior.weights, waves))
+        gradient = predictor.gradient(phases, model.posterior.weights, waves)
+        inputs, outputs = self._columns[self._trend_inputs()], range(len(model.center))
+        if self.trend_ is not None:
+            gradient[:, inputs] += self.trend_.gradient(slow)
         if not return_std:
-            return gradient
-        variance = np.stack(
-            [predictor.gradient_variance(phases, waves, output) for output in range(len(model.center))], axis=-1
-        )
-        return gradient, self._squeeze_points(np.sqrt(np.maximum(variance, 0.0)))
+            return self._squeeze_points(gradient)
+        variance = np.stack([predictor.gradient_variance(phases, waves, output) for output in outputs], axis=-1)
+        if self.trend_ is not None:
+            variance[:, inputs] += np.stack([self.trend_.gradient_variance(slow, q) for q in outputs], axis=-1)
+        return self._squeeze_points(gradient), self._squeeze_points(np.sqrt(np.maximum(variance, 0.0)))
 
     # Storage -----------------------------------------------------------------------------------------------------
 
@@ -608,8 +727,11 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         model = self._fitted()
         hyperparameters = model.hyperparameters
         content, arrays = self.statistics_.to_archive()
+        parameters = self.get_params(deep=False)
+        if callable(parameters["verbose"]):
+            parameters["verbose"] = 0  # a function is not data
         content = {
-            "parameters": to_json(self.get_params(deep=False)),
+            "parameters": to_json(parameters),
             "statistics": content,
             "n_features_in": self.n_features_in_,
             "feature_names_in": list(getattr(self, "feature_names_in_", [])) or None,
@@ -624,6 +746,10 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             "prior_variances": model.prior_variances,
             "variance": self._variance,
         }
+        if self.trend_ is not None:
+            arrays |= {f"trend_{name}": array for name, array in self.trend_.to_arrays().items()}
+        if hasattr(self, "period_std_"):
+            arrays["period_std"] = np.asarray(self.period_std_)
         save_archive(path, "TorusGPRegressor", _LAYOUT, content, arrays)
 
     @classmethod
@@ -650,15 +776,42 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             {name[11:]: array for name, array in arrays.items() if name.startswith("statistics_")},
         )
         self._columns = resolve_columns(self, self.columns)
+        trend = {name[6:]: array for name, array in arrays.items() if name.startswith("trend_")}
+        self.trend_, self._nyquist = Trend.from_arrays(trend) if trend else None, None
+        if "period_std" in arrays:
+            std = arrays["period_std"]
+            self.period_std_ = std if std.ndim else float(std)
         index_set = from_json(content["index_set"])
         kernel = TorusKernel(self.kernel, self.length_scale, self.statistics_.period)
         limit = interaction_limit(self.max_interaction, self.index_set)
-        self._template = KernelTemplate(kernel.family, kernel.period, index_set.dimension, limit)
-        hyperparameters = Hyperparameters(arrays["length_scale"], arrays["signal_variance"], arrays["noise_variance"])
+        self._template = KernelTemplate(kernel.family, index_set.dimension, limit)
+        hyperparameters = Hyperparameters(
+            arrays["length_scale"], arrays["signal_variance"], arrays["noise_variance"], kernel.period
+        )
         self._first_guess = Learned(hyperparameters, index_set, np.nan)
         linear, center = self.statistics_.linear(index_set, self.center)
         self._set_model(hyperparameters, index_set, arrays["prior_variances"], linear, center)
         return self
+
+
+def _choose(n_rows, size):
+    """Some of the rows, always the same."""
+    return np.random.default_rng(0).choice(n_rows, size, replace=False)
+
+
+def _in_canonical_form(learned, template):
+    """The same model with its lattice vectors right-handed and shortest first."""
+    here = learned.hyperparameters
+    if np.ndim(here.period) < 2 or not isinstance(template.family, Spectrum):
+        return learned
+    change = np.rint(by_length(here.period) @ np.linalg.inv(here.period)).astype(np.int64)  # signs and order
+    order = np.abs(change).argmax(axis=1)
+    scales = here.length_scale[order] if len(here.length_scale) > 1 else here.length_scale
+    return replace(
+        learned,
+        hyperparameters=replace(here, period=change @ here.period, length_scale=scales),
+        index_set=from_frequencies(learned.index_set.frequencies @ change.T),
+    )
 
 
 def _check_bounds(bounds, name):

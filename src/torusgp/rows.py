@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from torusgp.backends import choose_backend
+from torusgp.backends import choose_backend, make_predictor
 from torusgp.index_sets import IndexSet, adaptive, from_frequencies
 from torusgp.kernel import TorusKernel
 from torusgp.learning import column_variances
-from torusgp.statistics import MANY_ROWS, SufficientStatistics
+from torusgp.statistics import MANY_ROWS, SufficientStatistics, count_threads
 
 INEXACT = 1e-3  # error of the posterior precision, relative to the prior's, that is worth a warning
 _FINEST_TOLERANCE = 1e-14  # what the transforms reach in double precision
@@ -62,6 +62,8 @@ class RowSource:
 
     def __call__(self, index_set, kernel):
         """Linear statistics of a set that was chosen for this kernel."""
+        if self.statistics is not None and not np.array_equal(self.statistics.period, kernel.period):
+            self.statistics = None
         if self.statistics is None or not self.statistics.holds(index_set):
             rows = self._rows
             self.statistics = SufficientStatistics.from_data(
@@ -79,13 +81,13 @@ class RowSource:
 
     def covering(self, learned, template):
         """Statistics that cover the set that was learned last."""
-        self(learned.index_set, template.kernel(learned.hyperparameters.length_scale))
+        self(learned.index_set, template.kernel(learned.hyperparameters))
         return self.statistics
 
     def exact_enough(self, learned, template):
         """Statistics that cover the set that was learned last, gathered anew if their rounding would matter."""
         statistics = self.covering(learned, template)
-        kernel = template.kernel(learned.hyperparameters.length_scale)
+        kernel = template.kernel(learned.hyperparameters)
         ratio = (learned.hyperparameters.signal_variance / learned.hyperparameters.noise_variance).max()
         ratio *= column_variances(kernel, learned.index_set.frequencies).max() * statistics.n_samples
         if statistics.backend == "dense" or statistics.tolerance * ratio <= INEXACT:
@@ -97,6 +99,39 @@ class RowSource:
             return statistics
         self._tolerance, self.statistics = _FINEST_TOLERANCE, None
         return self.covering(learned, template)
+
+    def inverse_cell_gradient(self, index_set, kernel, quadratic, weights):
+        r"""Derivatives of the log evidence in the entries of the inverse cell, through the phases of the rows.
+
+        Parameters
+        ----------
+        index_set : IndexSet
+            Frequencies of the columns.
+        kernel : TorusKernel
+            Its period is where the derivatives are taken.
+        quadratic : ndarray of shape (n_columns, n_columns)
+            :math:`\sum_q (\Sigma_q + w_q w_q') / s_q^2` of the posteriors of the outputs.
+        weights : ndarray of shape (n_columns, n_outputs)
+            :math:`w_q / s_q^2`.
+
+        Returns
+        -------
+        ndarray of shape (dimension, dimension)
+        """
+        rows = self._rows
+        name = choose_backend(self._backend, index_set.frequencies, len(rows.X))
+        predictor = make_predictor(name, index_set.frequencies, None, count_threads(self._n_threads, len(rows.X)))
+        by_phase = predictor.phase_gradient(kernel.phases(rows.X), self._centred(), quadratic, weights)
+        by_phase *= self._precision()[:, None]
+        return 2 * np.pi * (rows.X - rows.X.mean(axis=0)).T @ by_phase  # a shift of the origin changes nothing
+
+    def _precision(self):
+        weight = np.ones(len(self._rows.X)) if self._rows.sample_weight is None else self._rows.sample_weight
+        return weight if self._rows.noise_scale is None else weight / self._rows.noise_scale**2
+
+    def _centred(self):
+        y = self._rows.y
+        return y - np.average(y, axis=0, weights=self._precision()) if self._center else y
 
     def _pool(self, index_set, kernel):
         """A set and its surroundings, so that length scales may move without another pass."""

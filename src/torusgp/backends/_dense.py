@@ -153,6 +153,32 @@ class DensePredictor:
                 result[rows, i] = (self._whitened(derivative * _per_column(wave), output) ** 2).sum(axis=0)
         return result
 
+    def phase_gradient(self, phases, targets, quadratic, weights):
+        r"""Derivatives of :math:`\sum_q y_q \phi' w_q - \phi' A \phi / 2` in the phases of every point.
+
+        Parameters
+        ----------
+        phases : ndarray of shape (n, dimension)
+            The points.
+        targets : ndarray of shape (n, n_outputs)
+            The factors :math:`y_q`.
+        quadratic : ndarray of shape (n_columns, n_columns)
+            Symmetric matrix A.
+        weights : ndarray of shape (n_columns, n_outputs)
+            The weights :math:`w_q`.
+
+        Returns
+        -------
+        ndarray of shape (n, dimension)
+        """
+        result = np.empty(phases.shape)
+        for rows in _chunks(len(phases), 2 * len(weights)):
+            features = columns(phases[rows], self.frequencies)
+            slope = targets[rows] @ weights.T - features @ quadratic  # in the columns
+            by_angle = features[:, 1::2] * slope[:, 2::2] - features[:, 2::2] * slope[:, 1::2]
+            result[rows] = by_angle @ self.frequencies[1:]
+        return result
+
     def _derivative(self, phases):
         """Derivatives of the columns with respect to their angle."""
         features = columns(phases, self.frequencies)

@@ -17,6 +17,7 @@ _CHUNK_ROWS = 2**19
 _ROW_BLOCK = 2**22  # entries gathered at once
 _UNRELIABLE = 1e-6  # variances below this fraction of the average are recomputed without cancellation
 _PREDICTION_TOLERANCE = 1e-12  # of the largest value of a polynomial
+_GRADIENT_TOLERANCE = 1e-10  # the same for derivatives of the evidence, which only steer a search
 
 
 class ModeSums:
@@ -155,8 +156,7 @@ class NufftPredictor(DensePredictor):
         """Posterior mean and variance of one output, from one transform that carries both."""
         modes = self._variance_modes(output)
         mean = np.zeros(modes.shape, dtype=complex)
-        inner = tuple(slice(k, -k if k else None) for k in self._box)
-        mean[inner] = self._mean_modes(self.posterior.weights[:, [output]])[0]
+        mean[self._inner()] = self._mean_modes(self.posterior.weights[:, [output]])[0]
         # both parts become Hermitian, hence real at every point, and of similar size
         scales = [max(np.abs(part).max(), np.finfo(float).tiny) for part in (mean, modes)]
         packed = _hermitian(mean) / scales[0] + 1j * _hermitian(modes) / scales[1]
@@ -191,6 +191,27 @@ class NufftPredictor(DensePredictor):
             if doubtful.size:
                 result[doubtful, i] = super().gradient_variance(phases[doubtful], wave[None], output)[:, 0]
         return result
+
+    def phase_gradient(self, phases, targets, quadratic, weights):
+        """Derivatives of a linear minus half a quadratic form in the phases, see :class:`DensePredictor`."""
+        half = -0.5 * _hermitian(self._collapse(quadratic))
+        linear = np.zeros((weights.shape[1], *half.shape), dtype=complex)
+        linear[(slice(None), *self._inner())] = self._mean_modes(weights)
+        axes = [np.arange(-2 * k, 2 * k + 1) for k in self._box]
+        result = np.empty(phases.shape)
+        for d, mode in enumerate(np.meshgrid(*axes, indexing="ij", sparse=True)):
+            # the quadratic form shares a transform with the first linear one: both are real at every point
+            slopes = [1j * mode * half, *(1j * mode * _hermitian(one) for one in linear)]
+            scales = [max(np.abs(slope).max(), np.finfo(float).tiny) for slope in slopes[:2]]
+            slopes[1] = slopes[0] / scales[0] + 1j * slopes[1] / scales[1]
+            values = self._evaluate_complex(phases, np.stack(slopes[1:]), _GRADIENT_TOLERANCE)
+            result[:, d] = values[0].real * scales[0] + targets[:, 0] * values[0].imag * scales[1]
+            result[:, d] += (targets[:, 1:] * values[1:].real.T).sum(axis=1)
+        return result
+
+    def _inner(self):
+        """Where modes up to the largest frequency lie among those up to twice it."""
+        return tuple(slice(k, -k if k else None) for k in self._box)
 
     def _mean_modes(self, weights):
         shape = tuple(2 * self._box + 1)
@@ -234,13 +255,13 @@ class NufftPredictor(DensePredictor):
         """Real parts of trigonometric polynomials at points, shape (n_polynomials, n)."""
         return self._evaluate_complex(phases, modes).real
 
-    def _evaluate_complex(self, phases, modes):
+    def _evaluate_complex(self, phases, modes, tolerance=_PREDICTION_TOLERANCE):
         result = np.empty((len(modes), len(phases)), dtype=complex)
         plan = finufft.Plan(
             2,
             tuple(map(int, modes.shape[1:])),
             n_trans=len(modes),
-            eps=_PREDICTION_TOLERANCE,
+            eps=tolerance,
             isign=1,
             nthreads=self.n_threads,
         )

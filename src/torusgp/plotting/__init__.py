@@ -9,7 +9,9 @@ from torusgp.plotting._calibration import CalibrationDisplay
 from torusgp.plotting._coefficients import CoefficientDisplay
 from torusgp.plotting._gram_matrix import GramMatrixDisplay
 from torusgp.plotting._index_set import IndexSetDisplay
+from torusgp.plotting._inpainting import InpaintingDisplay
 from torusgp.plotting._kernel_approximation import KernelApproximationDisplay
+from torusgp.plotting._periodogram import PeriodogramDisplay
 from torusgp.plotting._prediction import PredictionDisplay
 from torusgp.plotting._residual import ResidualDisplay
 from torusgp.plotting._spectrum import SpectrumDisplay
@@ -20,7 +22,9 @@ __all__ = [
     "CoefficientDisplay",
     "GramMatrixDisplay",
     "IndexSetDisplay",
+    "InpaintingDisplay",
     "KernelApproximationDisplay",
+    "PeriodogramDisplay",
     "PredictionDisplay",
     "ResidualDisplay",
     "SpectrumDisplay",

@@ -48,3 +48,8 @@ def label_frequency_axes(ax, dimension):
         getattr(ax, f"set_{name}label")(f"frequency $k_{d + 1}${unit}")
         getattr(ax, f"{name}axis").set_major_locator(MaxNLocator(nbins=7, integer=True))
     ax.set_aspect("equal")
+
+
+def add_colour_bar(ax, drawn, label):
+    """Add a colour bar exactly as high as the axes, also where their aspect is fixed."""
+    ax.figure.colorbar(drawn, cax=ax.inset_axes([1.03, 0.0, 0.05, 1.0]), label=label)

@@ -1,0 +1,47 @@
+"""The command ``torusgp``, one file for each subcommand.
+
+Typer and rich are imported when the command runs, so that their absence is told in one line. The work of a subcommand
+is a function that knows nothing of them: it returns what it found, and the subcommand prints it.
+"""
+
+import io
+import sys
+
+from torusgp.cli._console import fail
+from torusgp.cli._demo import add_demo
+from torusgp.cli._inpaint import add_inpaint
+
+__all__ = ["main", "make_app"]
+
+
+def main():
+    """Entry point of the command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that lacks a sign must not end the command
+    try:
+        app = make_app()
+    except ImportError as error:
+        fail(error)
+    app()
+
+
+def make_app():
+    """The commands, as a Typer application."""
+    try:
+        import rich.console  # noqa: F401  # only whether it is there matters
+        import typer
+    except ImportError as error:
+        raise ImportError(
+            'The command needs typer and rich. Install them with: pip install "torusgp[cli,plot]"'
+        ) from error
+
+    app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+    @app.callback()
+    def torusgp():
+        """Gaussian-process regression for data that repeats in several directions at once."""
+
+    add_demo(app)
+    add_inpaint(app)
+    return app

@@ -1,0 +1,73 @@
+"""What the subcommands share: progress, warnings, errors, and figures with their standard errors."""
+
+import sys
+import warnings
+from contextlib import contextmanager
+from typing import NoReturn
+
+import numpy as np
+
+
+def fail(error) -> NoReturn:
+    """Say in one line what went wrong, and end."""
+    print(f"Error: {' '.join(str(error).split())}", file=sys.stderr)
+    raise SystemExit(2)
+
+
+@contextmanager
+def at_work(first_line):
+    """Show what is being done while it lasts; afterwards print warnings, in one line each.
+
+    Where standard error is no terminal nothing is shown of the work.
+
+    Parameters
+    ----------
+    first_line : str
+        What is done first.
+
+    Yields
+    ------
+    callable
+        Takes the next line of progress.
+    """
+    from rich.console import Console
+    from rich.text import Text
+
+    with warnings.catch_warnings(record=True) as caught, Console(stderr=True).status(first_line) as status:
+        warnings.simplefilter("always", UserWarning)
+        yield lambda line: status.update(Text(" ".join(line.split())))
+    for message in dict.fromkeys(str(warning.message) for warning in caught):
+        print(f"Warning: {' '.join(message.split())}", file=sys.stderr)
+
+
+def describe_cell(cell, cell_std=None):
+    """Lines with the vectors of a cell, their standard errors and lengths, and the angle between them.
+
+    Parameters
+    ----------
+    cell : ndarray of shape (2, 2)
+        Lattice vectors in rows, as (row, column) in pixels.
+    cell_std : ndarray of shape (2, 2), optional
+        Standard errors.
+
+    Returns
+    -------
+    list of str
+    """
+    errors = np.full((2, 2), np.nan) if cell_std is None else cell_std
+    lengths = np.linalg.norm(cell, axis=1)
+    cosine = np.clip(cell[0] @ cell[1] / lengths.prod(), -1.0, 1.0)
+    lines = ["Cell, as (row, column) in pixels:"]
+    for name, vector, error, length in zip(("first", "second"), cell, errors, lengths, strict=True):
+        parts = ", ".join(with_error(x, e) for x, e in zip(vector, error, strict=True))
+        lines.append(f"  {name + ' vector':14} ({parts}), length {length:.3f}")
+    lines.append(f"  angle between them {np.degrees(np.arccos(cosine)):.2f} degrees")
+    return lines
+
+
+def with_error(value, error):
+    """A number with its standard error, to two digits of the error."""
+    if not (np.isfinite(error) and error > 0):
+        return f"{value:.4f}"
+    digits = int(np.clip(1 - np.floor(np.log10(error)), 0, 12))
+    return f"{value:.{digits}f} ± {error:.{digits}f}"

@@ -1,0 +1,55 @@
+"""Checks of what a search for periods is given."""
+
+import numpy as np
+from sklearn.utils import check_array, check_consistent_length
+
+from torusgp.periods._trend import TrendColumns
+
+_MAX_DIMENSION = 3
+
+
+def check_rows(X, y, sample_weight):
+    """Inputs and targets of two dimensions and weights of the rows, without rows of weight zero."""
+    X = check_array(X, ensure_2d=False, dtype=np.float64, input_name="X")
+    X = X[:, None] if X.ndim == 1 else X
+    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    y = y[:, None] if y.ndim == 1 else y
+    check_consistent_length(X, y)
+    if X.ndim != 2 or not 1 <= X.shape[1] <= _MAX_DIMENSION:
+        raise ValueError(f"X must have one to {_MAX_DIMENSION} columns, got shape {X.shape}.")
+    weight = np.ones(len(X))
+    if sample_weight is not None:
+        weight = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+        check_consistent_length(X, weight)
+        if weight.ndim != 1 or (weight < 0).any():
+            raise ValueError("sample_weight must hold one non-negative number for each row.")
+        X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
+    unknowns = TrendColumns.slow(X.shape[1]).n_columns + 2 * X.shape[1] + X.shape[1] ** 2
+    if len(X) < unknowns:
+        raise ValueError(
+            f"{len(X)} rows are too few to find a period: slow change, one wave along each input and the periods are "
+            f"{unknowns} unknowns. Give more rows, or the period."
+        )
+    return X, y, weight
+
+
+def check_known(period, dimension):
+    """Known periods, not a number where they are to be found."""
+    if isinstance(period, str) and period == "auto":
+        return np.full(dimension, np.nan)
+    if isinstance(period, str) or np.ndim(period) != 1 or (len(period) != dimension and dimension > 1):
+        raise ValueError(f"period must be 'auto' or hold one entry for each of the {dimension} inputs, got {period!r}.")
+    known = np.array([np.nan if p is None or (isinstance(p, str) and p == "auto") else float(p) for p in period])
+    if (known <= 0).any():
+        raise ValueError(f"period must be positive where it is known, got {period!r}.")
+    if np.isfinite(known).all():
+        raise ValueError(f"period={period!r} leaves nothing to be found: put 'auto' for the inputs to search.")
+    return known
+
+
+def check_limit(value, name, dimension):
+    """A positive number for each input."""
+    limit = np.broadcast_to(np.asarray(value, dtype=float), (dimension,))
+    if not (limit > 0).all():
+        raise ValueError(f"{name} must be positive, got {value!r}.")
+    return limit

@@ -1,0 +1,153 @@
+"""Periodograms of scattered data, and the waves they are made of."""
+
+from dataclasses import dataclass
+
+import finufft
+import numpy as np
+
+_OVERSAMPLING = {1: 8, 2: 4, 3: 2}  # points of the grid per turn over the data
+_LARGEST_GRID = 2**25  # frequencies
+_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class Periodogram:
+    """Share of the variance that a single wave explains, on a grid of frequencies.
+
+    Attributes
+    ----------
+    frequencies : tuple of ndarray
+        Frequencies along each input, in cycles per unit, of both signs.
+    power : ndarray
+        Share of the variance of the targets, averaged over outputs, after slow change is taken off.
+    """
+
+    frequencies: tuple
+    power: np.ndarray
+
+
+class WaveFinder:
+    """Periodograms of targets from which more and more columns are taken off.
+
+    Parameters
+    ----------
+    rows : ScaledRows
+        The data.
+    highest : ndarray of shape (dimension,)
+        Highest frequency along each input, in turns over the data.
+    columns : ndarray of shape (n, n_columns)
+        Columns to take off first.
+    """
+
+    def __init__(self, rows, highest, columns):
+        self._rows = rows
+        dimension = rows.inputs.shape[1]
+        self.oversampling = _OVERSAMPLING[dimension]
+        self._reach = np.maximum(1, np.floor(highest * self.oversampling * (1 + 1e-9))).astype(int)
+        size = float(np.prod(2.0 * self._reach + 1))
+        if size > _LARGEST_GRID:
+            raise ValueError(
+                f"The periodogram would have {size:.1e} frequencies, up to {np.array2string(highest, precision=4)} "
+                f"turns over the data; at most {_LARGEST_GRID:.1e} are possible. Raise min_period."
+            )
+        self._root = np.sqrt(rows.weight)[:, None]
+        self._residual = rows.targets * self._root
+        self._variance = np.maximum((self._residual**2).sum(axis=0), np.finfo(float).tiny)
+        self._basis = np.empty((len(rows.inputs), 0))
+        self._points = np.ascontiguousarray((2 * np.pi / self.oversampling * rows.inputs).T)
+        self.take_off(columns)
+
+    def take_off(self, columns):
+        """Project columns out of the targets."""
+        columns = columns * self._root
+        for _ in range(2):  # twice is enough for orthogonality
+            columns = columns - self._basis @ (self._basis.T @ columns)
+        fresh, triangle = np.linalg.qr(columns)
+        fresh = fresh[:, np.abs(np.diag(triangle)) > 1e-8 * np.sqrt(len(columns))]
+        self._basis = np.hstack([self._basis, fresh])
+        self._residual = self._residual - fresh @ (fresh.T @ self._residual)
+
+    def power(self):
+        """Share of the variance of the targets that a wave of each frequency of the grid explains."""
+        strengths = np.ascontiguousarray((self._residual * self._root).T, dtype=complex)
+        transform = getattr(finufft, f"nufft{len(self._reach)}d1")
+        modes = tuple(int(n) for n in 2 * self._reach + 1)
+        values = transform(*self._points, strengths, modes, eps=_TOLERANCE, isign=1, nthreads=1)
+        values = np.abs(values.reshape(-1, *modes)) ** 2
+        shares = 2 / self._rows.weight.sum() * values / self._variance.reshape(-1, *[1] * len(modes))
+        return shares.mean(axis=0)
+
+    def axes(self):
+        """Frequencies of the grid along each input, in turns over the data."""
+        return tuple(np.arange(-reach, reach + 1) / self.oversampling for reach in self._reach)
+
+    def unexplained(self):
+        """Share of the variance that is left, averaged over outputs."""
+        return float(((self._residual**2).sum(axis=0) / self._variance).mean())
+
+    def strongest(self, power, fewest_turns):
+        """Frequency of the strongest wave with at least so many turns over the data, between points of the grid.
+
+        Returns
+        -------
+        frequency : ndarray of shape (dimension,)
+            In turns over the data; the first non-zero entry is positive.
+        share : float
+            Share of the variance it explains.
+        """
+        turns = sum(axis**2 for axis in np.meshgrid(*self.axes(), indexing="ij", sparse=True))
+        masked = np.where(turns >= fewest_turns**2, power, -1.0)
+        flat = masked.ravel()[masked.size // 2 :]  # the other half is its mirror image
+        place = np.unravel_index(int(flat.argmax()) + masked.size // 2, masked.shape)
+        frequency = np.array([axis[i] for axis, i in zip(self.axes(), place, strict=True)])
+        for d, reach in enumerate(self._reach):
+            if 0 < place[d] < 2 * reach:
+                side = [power[(*place[:d], place[d] + s, *place[d + 1 :])] for s in (-1, 0, 1)]
+                bend = side[0] - 2 * side[1] + side[2]
+                if bend < 0:
+                    frequency[d] += np.clip(0.5 * (side[0] - side[2]) / bend, -0.5, 0.5) / self.oversampling
+        return frequency, float(power[place])
+
+
+def find_waves(finder, inputs, fewest_turns, n_waves):
+    """Strongest waves, one after the other, each after the ones before are taken off (matching pursuit).
+
+    It ends early when the strongest of what is left is no stronger than noise would give.
+
+    Parameters
+    ----------
+    finder : WaveFinder
+        The data; it is changed.
+    inputs : ndarray of shape (n, dimension)
+        Scaled inputs.
+    fewest_turns : float
+        Fewest turns over the data.
+    n_waves : int
+        Most waves to find.
+
+    Returns
+    -------
+    frequencies : ndarray of shape (n_found, dimension)
+        In turns over the data, satellites of stronger ones left out.
+    shares : ndarray of shape (n_found,)
+        Share of the variance of each.
+    """
+    frequencies: list[np.ndarray] = []
+    shares: list[float] = []
+    n = len(inputs)
+    for _ in range(n_waves):
+        power = finder.power()
+        left = finder.unexplained()
+        if left < 1e-12:
+            break
+        frequency, share = finder.strongest(power, fewest_turns)
+        gain = -0.5 * n * np.log(max(1 - share / left, 1e-12))
+        if gain < np.log(power.size) + 2:
+            break
+        angles = 2 * np.pi * inputs @ frequency
+        finder.take_off(np.column_stack([np.cos(angles), np.sin(angles)]))
+        if all(min(np.abs(frequency - f).max(), np.abs(frequency + f).max()) > 1.0 for f in frequencies):
+            frequencies.append(frequency)
+            shares.append(share)
+    dimension = inputs.shape[1]
+    return np.array(frequencies).reshape(-1, dimension), np.array(shares)

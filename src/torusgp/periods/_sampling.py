@@ -1,0 +1,57 @@
+"""How inputs are sampled: their extent, the grid they lie on if any, and the frequencies they can tell apart."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+_ON_GRID = 0.02  # of a step: rounding of coordinates that were printed
+_ROUNDING = 1e-12  # of the extent: rounding of coordinates that were computed
+_BEYOND_AVERAGE = {1: 5.0, 2: 2.0, 3: 1.5}  # highest frequency of scattered points, relative to evenly spread ones
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Extent and resolution of inputs of shape (n_samples, dimension).
+
+    Attributes
+    ----------
+    middle, extent : ndarray of shape (dimension,)
+        Middle and length of the range of each input.
+    nyquist : ndarray of shape (dimension,)
+        Highest frequency of inputs on a grid, in cycles per unit; infinite for scattered ones.
+    highest : ndarray of shape (dimension,)
+        Highest frequency that is worth looking for, in cycles per unit.
+    """
+
+    middle: np.ndarray
+    extent: np.ndarray
+    nyquist: np.ndarray
+    highest: np.ndarray
+
+    @classmethod
+    def from_inputs(cls, X):
+        """Look at inputs."""
+        low, high = X.min(axis=0), X.max(axis=0)
+        extent = high - low
+        if not (extent > 0).all():
+            constant = int(np.flatnonzero(extent <= 0)[0])
+            raise ValueError(f"Input {constant} has the value {low[constant]:g} in every row: it has no period.")
+        nyquist = np.array([nyquist_frequency(column) for column in X.T])
+        dimension = X.shape[1]
+        spread = len(X) ** (1 / dimension) / (2 * extent)
+        highest = np.minimum(nyquist, _BEYOND_AVERAGE.get(dimension, 1.0) * spread)
+        return cls((low + high) / 2, extent, nyquist, highest)
+
+
+def nyquist_frequency(values):
+    """Highest frequency that values on an evenly spaced grid can show; infinite if they lie on none."""
+    distinct = np.unique(values)
+    if len(distinct) < 3:
+        return np.inf
+    gaps, span = np.diff(distinct), distinct[-1] - distinct[0]
+    smallest = gaps[gaps > _ROUNDING * span].min()
+    n_steps = round(span / np.median(gaps[np.abs(gaps - smallest) < 0.01 * smallest]))
+    places = (distinct - distinct[0]) * (n_steps / span)
+    even = np.abs(places - np.rint(places)).max() < _ON_GRID
+    # a step far below the usual gap says how numbers were rounded, not how points were laid out
+    return n_steps / (2 * span) if even and span / n_steps > 0.01 * np.median(gaps) else np.inf

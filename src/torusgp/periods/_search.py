@@ -1,0 +1,310 @@
+"""Search for periods and lattices: candidates from a periodogram, ranked by evidence, polished by its gradient."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from torusgp.lattices import shortest_basis
+from torusgp.periods._candidates import Waves, axis_candidates, lattice_candidates, same_lattice
+from torusgp.periods._checks import check_known, check_limit, check_rows
+from torusgp.periods._periodogram import Periodogram, WaveFinder, find_waves
+from torusgp.periods._results import FoundPeriod, PeriodSearch, describe
+from torusgp.periods._sampling import Sampling
+from torusgp.periods._significance import local_gain
+from torusgp.periods._trend import FEWEST_TURNS, Trend, TrendColumns
+from torusgp.periods._waves import Block, Fit, ScaledRows, WaveModel, cell_and_errors, few_harmonics
+
+_FEW_HARMONICS = {1: 6, 2: 24, 3: 62}  # waves of a candidate
+_N_WAVES = 24
+_SCOUT_ROWS = 5000  # on which candidates are compared
+_FASTER = 3  # times the highest fundamental, up to where waves are looked for
+_CANDIDATES = 12  # that are fitted
+_POLISHED = 4  # of these
+MIN_GAIN = 5.0  # log evidence over a model without period from which a period is reported: odds of 150 to 1
+
+
+def find_period(
+    X,
+    y,
+    *,
+    period="auto",
+    lattice=False,
+    max_periods=3,
+    min_period=None,
+    max_period=None,
+    min_gain=MIN_GAIN,
+    sample_weight=None,
+    max_samples=20_000,
+    report=None,
+):
+    r"""Find the period of each input, or the lattice, with which targets repeat.
+
+    Waves are taken from a periodogram of the scattered data one after the other; lattices that hold them, and finer and
+    coarser ones, are ranked by the evidence of a few harmonics beside slow change, and the best are polished by its
+    gradient.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples,) or (n_samples, n_inputs)
+        Inputs, up to three.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        Targets.
+    period : "auto" or sequence, default="auto"
+        What is known: for each input its period, or "auto", None or NaN if it is to be found. Of a single input, all
+        superposed periods; as many are found as are unknown.
+    lattice : bool, default=False
+        Find a whole cell instead of a period along each input.
+    max_periods : int, default=3
+        Of a single input, the most superposed periods to find.
+    min_period : float or array-like of shape (n_inputs,), optional
+        Shortest period along each input; by default what the spacing of the inputs can show.
+    max_period : float or array-like of shape (n_inputs,), optional
+        Longest period; by default half the range of the input.
+    min_gain : float, default=5.0
+        Gain in log evidence from which a period is reported: odds of 150 to 1.
+    sample_weight : array-like of shape (n_samples,), optional
+        How often each row counts.
+    max_samples : int, default=20000
+        Of more rows a random choice of so many is searched.
+    report : callable, optional
+        Takes lines of progress.
+
+    Returns
+    -------
+    PeriodSearch
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> t = rng.uniform(0, 100, 300)
+    >>> y = np.sin(2 * np.pi * t / 7.3) + np.cos(4 * np.pi * t / 7.3) + rng.normal(size=300)
+    >>> search = find_period(t, y)
+    >>> bool(abs(search[0].period - 7.3) < 4 * search[0].period_std), len(search)
+    (True, 1)
+    """
+    X, y, weight = check_rows(X, y, sample_weight)
+    known = check_known(period, X.shape[1])
+    if X.shape[1] == 1 and not isinstance(period, str):
+        max_periods = int(np.isnan(known).sum())
+    if len(X) > max_samples:
+        chosen = np.sort(np.random.default_rng(0).choice(len(X), max_samples, replace=False))
+        X, y, weight = X[chosen], y[chosen], weight[chosen]
+    search = _Search(X, y, weight, known, bool(lattice), min_period, max_period, report or (lambda line: None))
+    return search.run(1 if X.shape[1] > 1 else max_periods, min_gain)
+
+
+class _Search:
+    """One search: everything is in turns over the data until results are made."""
+
+    def __init__(self, X, y, weight, known, lattice, min_period, max_period, report):
+        self.sampling = Sampling.from_inputs(X)
+        extent, dimension = self.sampling.extent, X.shape[1]
+        self.lattice, self.report = lattice, report
+        given = known[np.isfinite(known)] if dimension == 1 else []
+        self.known = extent / (known if dimension > 1 else np.full(1, np.nan))  # in turns
+        self.highest = self.highest_wave = self.sampling.highest * extent
+        if min_period is not None:
+            self.highest = np.minimum(extent / check_limit(min_period, "min_period", dimension), self._nyquist_turns())
+            # harmonics tell of a fundamental, too
+            self.highest_wave = np.minimum(_FASTER * self.highest, self._nyquist_turns())
+        self.fewest_turns = FEWEST_TURNS
+        if max_period is not None:
+            self.fewest_turns = float((extent / check_limit(max_period, "max_period", dimension)).min())
+        if self.fewest_turns > self.highest.min():
+            raise ValueError(
+                f"max_period={max_period!r} is below the shortest period that can be found, "
+                f"{(extent / self.highest).max():.4g}."
+            )
+        mean = np.average(y, axis=0, weights=weight)
+        std = np.sqrt(np.average((y - mean) ** 2, axis=0, weights=weight))
+        if not (std > 1e-12 * np.abs(mean)).all() or not std.all():
+            raise ValueError(f"y is constant ({mean[0]:g} in every row): it repeats with any period.")
+        self.y_mean, self.y_std = mean, std
+        self.rows = ScaledRows((X - self.sampling.middle) / extent, (y - mean) / std, weight)
+        self.model = self.scout = WaveModel(self.rows, TrendColumns.slow(dimension))
+        if len(X) > _SCOUT_ROWS:  # enough to tell candidates apart
+            some = np.sort(np.random.default_rng(1).choice(len(X), _SCOUT_ROWS, replace=False))
+            self.scout = WaveModel(self.rows.take(some), self.model.trend)
+        self.unit = 1 / extent
+        self._curvatures = {}  # by fit: each takes several passes over the rows
+        fixed = np.zeros((1, 1), dtype=bool)
+        self.given = tuple(replace(self._block(np.array([[extent[0] / p]])), free=fixed) for p in given)
+
+    def _nyquist_turns(self):
+        return self.sampling.nyquist * self.sampling.extent
+
+    def run(self, max_periods, min_gain):
+        """Find up to so many superposed periods, then judge each beside the others."""
+        fit, others = self.model.fit(self.given), []
+        finder = WaveFinder(self.rows, self.highest_wave, self.model.columns(fit.blocks))
+        axes = tuple(axis / extent for axis, extent in zip(finder.axes(), self.sampling.extent, strict=True))
+        periodogram = Periodogram(axes, finder.power())
+        while len(fit.blocks) < len(self.given) + max_periods:
+            ranked = self._rank(finder, fit)
+            if not ranked or ranked[0].log_evidence - fit.log_evidence - self._price(ranked[0]) < min_gain:
+                break
+            best, *rest = ranked
+            others += [self._result(one, fit) for one in rest]
+            fit = self._revised(best, min_gain) if len(self.known) == 1 else best
+            self.report(f"log evidence {fit.log_evidence:.6g} with {self._describe(fit)}")
+            finder = WaveFinder(self.rows, self.highest_wave, self.model.columns(fit.blocks))
+        found: list[FoundPeriod] = []
+        rejected: list[FoundPeriod] = []
+        while len(fit.blocks) > len(self.given):
+            judged = [self._judged(fit, i) for i in range(len(self.given), len(fit.blocks))]
+            judged.sort(key=lambda pair: -pair[0].gain)
+            found = [result for result, _ in judged]
+            if found[-1].gain >= min_gain:
+                break
+            *found, last = found
+            rejected.insert(0, last)
+            self.report(f"gain in log evidence {last.gain:.1f} is too little for {describe(last.period)}")
+            fit = judged[-1][1]
+        trend = self._trend(fit)
+        candidates = (*found, *rejected, *others)
+        return PeriodSearch(tuple(found), candidates, periodogram, min_gain, trend, self.sampling.nyquist)
+
+    def _trend(self, fit):
+        weights, covariances = self.model.trend_posterior(fit)
+        weights, covariances = weights * self.y_std, covariances * self.y_std[:, None, None] ** 2
+        weights[0] += self.y_mean
+        return Trend(self.model.trend, self.sampling.middle, self.sampling.extent, weights, covariances)
+
+    def _revised(self, fit, min_gain):
+        """Superposed periods after each was tried at a fraction of itself, and left out.
+
+        A common multiple of two periods explains both in part, and is found first at times.
+        """
+        for _ in range(4 * len(fit.blocks)):
+            trials = []
+            for i in range(len(self.given), len(fit.blocks)):
+                for divisor in (2, 3, 4, 5):
+                    basis = fit.blocks[i].reciprocal * divisor
+                    if abs(basis[0, 0]) <= self.highest[0]:
+                        block = self._block(basis)
+                        trials.append((0.0, self._with_blocks(fit, (*fit.blocks[:i], block, *fit.blocks[i + 1 :]))))
+                if len(fit.blocks) > len(self.given) + 1:
+                    price = min_gain + self._price(self._last(fit, i))
+                    trials.append((price, self._with_blocks(fit, (*fit.blocks[:i], *fit.blocks[i + 1 :]))))
+            allowance, best = max(trials, key=lambda trial: trial[0] + trial[1].log_evidence, default=(0.0, fit))
+            if allowance + best.log_evidence <= fit.log_evidence + 1e-3:
+                break
+            fit = best
+        return fit
+
+    def _with_blocks(self, fit, blocks):
+        """A polished fit of other blocks that begins with the noise of this one."""
+        fresh = self.model.start(blocks)
+        fresh[: self.model.n_common] = fit.vector[: self.model.n_common]
+        return self.model.polish(self.model.fit(blocks, fresh))
+
+    def _last(self, fit, i):
+        """The same fit with a block put last, its hyperparameters too."""
+        if i == len(fit.blocks) - 1:
+            return fit
+        blocks = (*fit.blocks[:i], *fit.blocks[i + 1 :], fit.blocks[i])
+        parts = np.split(fit.vector, self.model.n_common + np.cumsum([0, *(1 + b.n_scales for b in fit.blocks[:-1])]))
+        common, *parts = parts
+        return Fit(blocks, np.concatenate([common, *parts[:i], *parts[i + 1 :], parts[i]]), fit.log_evidence)
+
+    def _judged(self, fit, i):
+        """What is told of a block beside the others, and the fit without it."""
+        fit = self._last(fit, i)
+        without = self.model.fit(fit.blocks[:-1], fit.vector[: len(fit.vector) - 1 - fit.blocks[-1].n_scales])
+        over_line = fit.log_evidence - without.log_evidence
+        price, dimension = self._price(fit), len(self.known)
+        whole, beside_one_direction = local_gain(self.model, fit)
+        gain = min(over_line, whole) - price
+        if dimension > 1:  # stripes repeat along one direction only
+            gain = min(gain, beside_one_direction - price * (dimension - 1) / dimension)
+        return replace(self._result(fit, without), gain=gain), without
+
+    def _rank(self, finder, before):
+        """Polished fits of the best candidates, best evidence first."""
+        frequencies, shares = find_waves(finder, self.rows.inputs, self.fewest_turns, _N_WAVES)
+        self.report(f"{len(frequencies)} waves stand out of the noise")
+        if not len(frequencies):
+            return []
+        waves = Waves(frequencies, shares, float(self.rows.weight.sum()))
+        if self.lattice or len(self.known) == 1:
+            bases = lattice_candidates(waves, self.fewest_turns, self.highest, _CANDIDATES)
+        else:
+            bases = axis_candidates(waves, self.known, self.fewest_turns, self.highest, _CANDIDATES)
+        fits = []
+        for basis in bases:
+            block = self._block(basis)
+            if block is not None:
+                vector = np.append(before.vector, self.model.start((block,))[self.model.n_common :])
+                fits.append(self.scout.fit((*before.blocks, block), vector))
+        fits.sort(key=lambda fit: -fit.log_evidence)
+        polished: list = []
+        for fit in fits[:_POLISHED]:
+            fit = self.scout.polish(fit)
+            if self._turns(fit.blocks[-1]) < self.fewest_turns:
+                continue
+            if not any(same_lattice(fit.blocks[-1].reciprocal, other.blocks[-1].reciprocal) for other in polished):
+                polished.append(fit)
+        polished.sort(key=lambda fit: -fit.log_evidence)
+        if self.scout is self.model:
+            return polished
+        best, *rest = polished or [None]
+        rest = [self.model.fit(fit.blocks, fit.vector) for fit in rest]
+        return [self.model.polish(best), *rest] if best else []
+
+    def _turns(self, block):
+        """Fewest turns over the data of any wave of the lattice, or along any axis."""
+        if self.lattice:
+            return np.linalg.norm(shortest_basis(block.reciprocal)[0])
+        return np.abs(np.diag(block.reciprocal))[np.isnan(self.known)].min()
+
+    def _block(self, basis):
+        """Few harmonics of a reciprocal basis, or None if even the first is beyond the highest frequency."""
+        dimension = len(basis)
+        by_length = self.lattice or dimension == 1
+        metric = basis * (self.unit if by_length else 1 / np.diag(basis))
+        indices = few_harmonics(basis, metric, self._nyquist_turns(), _FEW_HARMONICS[dimension])
+        if not len(indices):
+            return None
+        if by_length:
+            free = np.ones((dimension, dimension), dtype=bool)
+            return Block(indices, basis, free, self.unit / np.linalg.norm(metric, axis=1).mean())
+        return Block(indices, basis, np.diag(~np.isfinite(self.known)))
+
+    def _price(self, fit):
+        """Log of how much narrower the posterior of the basis is than the range that was searched."""
+        free = fit.blocks[-1].free
+        curvature = self._curvature(fit)[-int(free.sum()) :, -int(free.sum()) :]
+        values = np.maximum(np.linalg.eigvalsh(curvature), 1e-3)
+        ranges = np.broadcast_to(2 * self.highest, free.shape)[free]
+        return float(np.log(ranges).sum() + 0.5 * np.log(values / (2 * np.pi)).sum())
+
+    def _result(self, fit, before):
+        """What is told of a fit's last block before it is judged."""
+        last = slice(-int(fit.blocks[-1].free.sum()), None)
+        period, std = self._period(fit.blocks[-1], self._covariance(fit)[last, last])
+        return FoundPeriod(period, std, fit.log_evidence, np.nan, fit.log_evidence - before.log_evidence)
+
+    def _curvature(self, fit):
+        if fit not in self._curvatures:
+            self._curvatures[fit] = self.model.curvature(fit)
+        return self._curvatures[fit]
+
+    def _covariance(self, fit):
+        curvature = self._curvature(fit)
+        if np.linalg.eigvalsh(curvature)[0] <= 0:
+            return np.full_like(curvature, np.nan)
+        return np.linalg.inv(curvature)
+
+    def _period(self, block, covariance):
+        """Period or cell of a block, and its standard errors, in the units of the inputs."""
+        cell, std = cell_and_errors(block, covariance, self.sampling.extent, self.lattice)
+        if self.lattice:
+            return cell, std
+        if len(cell) == 1:
+            return float(abs(cell[0, 0])), float(std[0, 0])
+        return np.diag(cell).copy(), np.diag(std).copy()
+
+    def _describe(self, fit):
+        """Periods of all blocks, in words."""
+        return ", ".join(describe(self._period(block, np.zeros((block.free.sum(),) * 2))[0]) for block in fit.blocks)

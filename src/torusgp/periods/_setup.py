@@ -1,0 +1,210 @@
+"""What a regressor needs to know of its period before it can learn: found, given, or partly each."""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from torusgp.index_sets import adaptive, from_frequencies
+from torusgp.lattices import short_bases
+from torusgp.learning import PeriodMoves, inverse_cell
+from torusgp.periods._results import PeriodSearch, describe
+from torusgp.periods._sampling import Sampling
+from torusgp.periods._search import find_period
+from torusgp.periods._trend import Trend
+
+PERIOD_NAMES = ("period", "lattice")
+
+
+@dataclass(frozen=True)
+class PeriodSetup:
+    """Where learning of the period starts, and how it may move.
+
+    Attributes
+    ----------
+    periods : list
+        Periods or cells to start from; several bases of one lattice where the kernel tells them apart.
+    moves : PeriodMoves or None
+        How the period is learned, if it is.
+    nyquist : ndarray of shape (dimension,) or None
+        Highest frequency along the input of each dimension, in cycles per unit, if the period is not given.
+    search : PeriodSearch or None
+        Outcome of the search, if there was one.
+    period_std : float, ndarray or None
+        Standard errors of what the search found.
+    """
+
+    periods: list
+    moves: PeriodMoves | None = None
+    nyquist: np.ndarray | None = None
+    search: PeriodSearch | None = None
+    period_std: float | np.ndarray | None = None
+
+    @property
+    def trend(self) -> Trend | None:
+        """Slow change that the search found beside the period."""
+        return None if self.search is None else self.search.trend
+
+
+def is_searched(period):
+    """Whether some of a period is to be found."""
+    if isinstance(period, str):
+        if period != "auto":
+            raise ValueError(f"period must be numbers or 'auto', got {period!r}.")
+        return True
+    return np.ndim(period) == 1 and any(
+        entry is None or isinstance(entry, str) or (isinstance(entry, float) and np.isnan(entry)) for entry in period
+    )
+
+
+def check_period_names(learn):
+    """Return the name among those learned that concerns the period, or None."""
+    chosen = [name for name in PERIOD_NAMES if name in learn]
+    if len(chosen) == 2:
+        raise ValueError("learn holds both 'period' and 'lattice': a lattice has its periods, so name one of them.")
+    return chosen[0] if chosen else None
+
+
+def set_up_period(period, learned, X, y, sample_weight, columns, cartesian, report):
+    """Find what is unknown of a period, and say how it may move.
+
+    Parameters
+    ----------
+    period : "auto", float or array-like
+        What the user gave.
+    learned : {"period", "lattice", None}
+        What is learned of it.
+    X : ndarray of shape (n_samples, dimension)
+        Inputs of the dimensions of the torus.
+    y : ndarray of shape (n_samples, n_outputs)
+        Targets.
+    sample_weight : ndarray of shape (n_samples,) or None
+        How often each row counts.
+    columns : ndarray of int, shape (dimension,)
+        Inputs that feed the dimensions: equal numbers are the same input.
+    cartesian : bool
+        Whether the kernel is the same for every basis of a lattice.
+    report : callable
+        Takes lines of progress.
+
+    Returns
+    -------
+    PeriodSetup
+    """
+    dimension = X.shape[1]
+    searched = is_searched(period)
+    if not searched and learned is None:
+        return PeriodSetup([period])
+    whole = learned == "lattice"
+    sampling = Sampling.from_inputs(X)
+    if not searched:
+        return PeriodSetup([period], _given_moves(period, whole, sampling.extent), sampling.nyquist)
+    search, found = _search(period, whole, X, y, sample_weight, columns, report)
+    if whole:
+        periods = [found[0].period] if cartesian else short_bases(found[0].period)
+        free = np.ones((dimension, dimension), dtype=bool)
+        std = found[0].period_std
+    else:
+        unknown = _unknown(period, dimension)
+        periods = [_merge(period, [one.period for one in found], unknown)]
+        std = _merge(np.where(unknown, np.nan, 0.0), [one.period_std for one in found], unknown)
+        free = np.diag(unknown)
+    moves = None if learned is None else PeriodMoves(free, sampling.extent)
+    return PeriodSetup(periods, moves, sampling.nyquist, search, std)
+
+
+def _given_moves(period, whole, extent):
+    dimension = len(extent)
+    if not whole and np.ndim(period) == 2:
+        raise ValueError("learn holds 'period', but period is a cell: use 'lattice' to learn a whole cell.")
+    return PeriodMoves(np.ones((dimension, dimension), bool) if whole else np.eye(dimension, dtype=bool), extent)
+
+
+def _search(period, whole, X, y, sample_weight, columns, report):
+    dimension = X.shape[1]
+    inputs = np.unique(columns)
+    if len(inputs) < dimension and len(inputs) > 1:
+        raise ValueError(
+            f"columns={columns.tolist()} uses an input several times beside others: give the periods, which "
+            "find_period finds for one input at a time."
+        )
+    if whole and (len(inputs) < dimension or not isinstance(period, str)):
+        raise ValueError("learn holds 'lattice', which needs period='auto' or a whole cell, and each input once.")
+    superposed = len(inputs) == 1
+    unknown = int(_unknown(period, dimension).sum())
+    search = find_period(
+        X[:, :1] if superposed else X,
+        y,
+        period=period,
+        lattice=whole,
+        max_periods=unknown,
+        sample_weight=sample_weight,
+        report=report,
+    )
+    wanted = unknown if superposed else 1
+    judged = [one for one in search.candidates if np.isfinite(one.gain)]  # the best, reported or not
+    if len(judged) < wanted:
+        raise ValueError(
+            f"period='auto' found {len(judged)} of {wanted} periods: nothing{' else' if judged else ''} repeats, that "
+            "is, gains log evidence over a model without period. More data may show it; see find_period for what was "
+            "tried."
+        )
+    for one in judged[len(search) : wanted]:
+        warnings.warn(
+            f"period='auto' takes {describe(one.period)}, but its gain in log evidence of {one.gain:.3g} over a random "
+            f"field is below {search.min_gain:g}: the data may not repeat at all. See find_period.",
+            stacklevel=6,
+        )
+    return search, judged[:wanted]
+
+
+def _unknown(period, dimension):
+    if isinstance(period, str):
+        return np.ones(dimension, dtype=bool)
+    if len(period) != dimension:
+        raise ValueError(f"period must have one entry for each of the {dimension} dimensions, got {period!r}.")
+    return np.array([entry is None or isinstance(entry, str) or bool(np.isnan(entry)) for entry in period])
+
+
+def _merge(given, found, unknown):
+    """Values along the inputs: the given ones, and what was found where they are unknown."""
+    given = [np.nan] * len(unknown) if isinstance(given, str) else given
+    merged = np.array([np.nan if missing else float(one) for one, missing in zip(given, unknown, strict=True)])
+    merged[unknown] = found if np.ndim(found[0]) == 0 else found[0][unknown]
+    return merged if len(merged) > 1 else float(merged[0])
+
+
+def below_nyquist(index_set, kernel, size, nyquist):
+    """An index set without frequencies that a grid cannot show; an adaptive one has the next best in their place.
+
+    Parameters
+    ----------
+    index_set : IndexSet
+        The set.
+    kernel : TorusKernel
+        The kernel it was chosen for.
+    size : int
+        Largest number of columns.
+    nyquist : ndarray of shape (dimension,)
+        Highest frequency along the input of each dimension, in cycles per unit.
+
+    Returns
+    -------
+    IndexSet
+    """
+    waves = inverse_cell(kernel.period, index_set.dimension)
+
+    def kept(frequencies):
+        return frequencies[(np.abs(frequencies @ waves.T) <= nyquist * (1 + 1e-9)).all(axis=1)]
+
+    inside = kept(index_set.frequencies)
+    if len(inside) == len(index_set.frequencies):
+        return index_set
+    wanted, larger = (size + 1) // 2, size
+    while index_set.name == "adaptive" and len(inside) < wanted:
+        larger *= 2
+        before, inside = len(inside), kept(adaptive(kernel, larger, dimension=index_set.dimension).frequencies)
+        if len(inside) == before and larger > 4 * size:  # all that the grid can show
+            break
+    order = np.argsort(-kernel.log_coefficients(inside), kind="stable")[:wanted]
+    return from_frequencies(inside[np.sort(order)])

@@ -1,0 +1,48 @@
+import warnings
+
+import numpy as np
+import pytest
+
+from torusgp.cli._console import at_work, describe_cell, fail, with_error
+
+
+def test_an_error_is_one_line(capsys):
+    with pytest.raises(SystemExit) as exit_:
+        fail(ValueError("one\n  thing and\nanother"))
+    assert exit_.value.code == 2
+    assert capsys.readouterr().err == "Error: one thing and another\n"
+
+
+def test_warnings_follow_the_work_once_each(capsys):
+    with at_work("first") as report:
+        report("then\n[bold]this")
+        for _ in range(2):
+            warnings.warn("mind\nthe gap", stacklevel=1)
+        assert capsys.readouterr().err == ""
+    captured = capsys.readouterr()
+    assert captured.err == "Warning: mind the gap\n"
+    assert captured.out == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "text"),
+    [
+        (15.01731, 0.00152, "15.0173 ± 0.0015"),
+        (-3.14159, 0.2, "-3.14 ± 0.20"),
+        (1234.5, 71.0, "1234 ± 71"),
+        (1234.5, 7100.0, "1234 ± 7100"),
+        (2.5, np.nan, "2.5000"),
+        (2.5, 0.0, "2.5000"),
+    ],
+)
+def test_digits_are_those_of_the_error(value, error, text):
+    assert with_error(value, error) == text
+
+
+def test_cell_in_words():
+    lines = describe_cell(np.array([[3.0, 4.0], [-4.0, 3.0]]), np.full((2, 2), 0.01))
+    assert lines[0] == "Cell, as (row, column) in pixels:"
+    assert lines[1] == "  first vector   (3.000 ± 0.010, 4.000 ± 0.010), length 5.000"
+    assert lines[2] == "  second vector  (-4.000 ± 0.010, 3.000 ± 0.010), length 5.000"
+    assert lines[3].strip() == "angle between them 90.00 degrees"
+    assert "±" not in "".join(describe_cell(np.eye(2)))
