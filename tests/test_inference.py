@@ -2,9 +2,17 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 from tests.exact_regression import central_differences, normal_log_density
-from torusgp.inference import LinearStatistics, NotPositiveDefiniteError, Posterior, evidence, spectrum_step
+from torusgp.inference import (
+    LinearStatistics,
+    NotPositiveDefiniteError,
+    Posterior,
+    evidence,
+    spectrum_step,
+    with_wall,
+)
 
 N, COLUMNS = 40, 7
 
@@ -112,3 +120,58 @@ def test_inexactness_compares_rounding_with_the_prior(model):
     F, y, prior, noise = model
     posterior = Posterior(statistics_of(F, y, rounding=1e-6), prior, noise)
     assert posterior.inexactness == pytest.approx((1e-6 * N * prior.max(axis=0) / noise).max())
+
+
+class TestWall:
+    """Values relative to a start, and high where the loss cannot be had."""
+
+    @staticmethod
+    def steep(point):
+        """A parabola that can be had up to 2 alone, with its minimum there at 1.5; at 0 it has the value 1000."""
+        if point[0] > 2:
+            raise NotPositiveDefiniteError("beyond the wall")
+        return 1000 - 2.25 + (point[0] - 1.5) ** 2, 2 * (point - 1.5)
+
+    def test_values_are_relative_and_gradients_as_they_were(self):
+        relative, reference = with_wall(self.steep, np.zeros(1))
+        assert reference == 1000
+        assert relative(np.zeros(1))[0] == 0
+        value, gradient = relative(np.array([1.0]))
+        assert value == pytest.approx(-2.0)
+        np.testing.assert_array_equal(gradient, self.steep(np.array([1.0]))[1])
+
+    def test_beyond_the_wall_it_is_high_and_flat(self):
+        relative, reference = with_wall(self.steep, np.zeros(1))
+        value, gradient = relative(np.array([2.5]))
+        assert value > abs(reference)
+        assert gradient.tolist() == [0.0]
+
+    def test_an_optimiser_turns_back_from_it(self):
+        met = []
+
+        def nearly_straight(point):  # so that steps become long, and go far beyond the minimum at 1.5
+            met.append(point[0])
+            if point[0] > 2:
+                raise NotPositiveDefiniteError("beyond the wall")
+            value = np.hypot(1, point[0] - 1.5)
+            return 1000 + value, (point - 1.5) / value
+
+        start = np.array([-30.0])
+        loss, _ = with_wall(nearly_straight, start)
+        found = minimize(loss, start, jac=True, method="L-BFGS-B")
+        assert max(met) > 2
+        assert found.x[0] == pytest.approx(1.5, abs=1e-3)
+
+    def test_a_start_without_a_value_is_not_hidden(self):
+        with pytest.raises(NotPositiveDefiniteError, match="beyond the wall"):
+            with_wall(self.steep, np.array([3.0]))
+
+    def test_other_errors_pass(self):
+        def broken(point):
+            if point[0]:
+                raise ZeroDivisionError
+            return 0.0, point
+
+        relative, _ = with_wall(broken, np.zeros(1))
+        with pytest.raises(ZeroDivisionError):
+            relative(np.ones(1))

@@ -8,6 +8,7 @@ from torusgp.metrics import mean_negative_log_loss
 from torusgp.periods import find_period
 from torusgp.regression import TorusGPRegressor
 from torusgp.statistics import SufficientStatistics
+from torusgp.warped_features import WarpedFourierFeatures
 
 __all__ = [
     "BayesianFeatureRegressor",
@@ -15,6 +16,7 @@ __all__ = [
     "SufficientStatistics",
     "TorusGPRegressor",
     "TorusKernel",
+    "WarpedFourierFeatures",
     "datasets",
     "find_period",
     "index_sets",

@@ -44,6 +44,38 @@ class NotPositiveDefiniteError(np.linalg.LinAlgError):
     """The posterior precision is not positive definite: the statistics are too inexact for this noise."""
 
 
+def with_wall(loss, start):
+    """A loss relative to its value at a start, and high where rounding makes the posterior precision indefinite.
+
+    Line searches turn back from such a wall. Values are relative because differences of the evidence matter, while a
+    tolerance of an optimiser is often relative to the size.
+
+    Parameters
+    ----------
+    loss : callable
+        Value and gradient at a point.
+    start : ndarray
+        A point where the loss can be had; it raises if not.
+
+    Returns
+    -------
+    relative : callable
+        Value less that at the start, and gradient.
+    reference : float
+        Value at the start.
+    """
+    reference = loss(start)[0]
+
+    def relative(point):
+        try:
+            value, gradient = loss(point)
+        except NotPositiveDefiniteError:
+            return 1e6 + abs(reference), np.zeros_like(point)
+        return value - reference, gradient
+
+    return relative, reference
+
+
 @dataclass(frozen=True)
 class Evidence:
     """Log evidence of one output and what its gradient needs.

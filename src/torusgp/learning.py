@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import minimize
 from threadpoolctl import ThreadpoolController
 
-from torusgp.inference import evidence, spectrum_step
+from torusgp.inference import evidence, spectrum_step, with_wall
 from torusgp.kernel import TorusKernel
 
 LEARNABLE = ("length_scale", "signal_variance", "noise_variance")
@@ -327,14 +327,9 @@ def maximise(provider, template, index_set, start, names, bounds, moves=None, ma
     limits = _limits(start, names, bounds, moves)
     first = np.append(start.to_vector(names), np.zeros(moves.size if moves else 0))
     first = np.clip(first, limits[:, 0], limits[:, 1])
-    reference = objective(first)[0]  # with many rows the evidence is large, and a relative tolerance of it blunt
+    improvement, reference = with_wall(objective, first)
     if not first.size:
         return Learned(start, index_set, -reference)
-
-    def improvement(vector):
-        value, gradient = objective(vector)
-        return value - reference, gradient
-
     options = {"maxiter": max_iter, "ftol": 1e-7, "gtol": 1e-5}
     result = minimize(improvement, first, jac=True, method="L-BFGS-B", bounds=limits, options=options)
     found = objective.hyperparameters(result.x)
@@ -442,6 +437,11 @@ def learn(
     return problem.settle(start, n_components)
 
 
+def limited_blas(n_columns):
+    """Context in which BLAS has one thread, if matrices of so many columns are no faster with several."""
+    return _blas().limit(limits=1 if n_columns <= _FEW_COLUMNS else None, user_api="blas")
+
+
 @lru_cache(maxsize=1)
 def _blas():
     return ThreadpoolController()  # looks at all loaded libraries, so once is enough
@@ -464,7 +464,7 @@ class _Problem:
         current, best = start, None
         for _ in range(_MAX_ROUNDS):
             index_set = self.select(self.template.kernel(current), size)
-            with _blas().limit(limits=1 if size <= _FEW_COLUMNS else None, user_api="blas"):
+            with limited_blas(size):
                 found = maximise(
                     self.provider, self.template, index_set, current, self.names, self.bounds, self.moves, max_iter
                 )

@@ -104,7 +104,8 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Take the mean of the targets off first; without, the prior mean is zero.
     trend : {"auto", "smooth", None}, default="auto"
         Slow change that is found beside the period, taken off first and added to predictions: a line and waves with
-        fewer than two turns over the data. "auto" has it if a period is searched, else not.
+        fewer than two turns over the data. Outside the data's range the line goes on and the waves return after twice
+        that range: give None to predict far away. "auto" has it if a period is searched, else not.
     length_scale_bounds : pair of float, default=(1e-2, 1e2)
         Bounds of learned length scales.
     signal_variance_bounds, noise_variance_bounds : pair of float, optional
@@ -266,6 +267,7 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             rows.X,
             rows.y,
             rows.sample_weight,
+            rows.noise_scale,
             self._columns,
             TorusKernel(self.kernel).metric == "cartesian",
             self._report,

@@ -87,3 +87,28 @@ def test_gradient_is_the_difference_of_the_mean(rows, predictor):
     for d, shift in enumerate(step * np.eye(2)):
         difference = (predictor.mean(phases + shift, weights) - predictor.mean(phases - shift, weights)) / (2 * step)
         np.testing.assert_allclose(gradient[:, d], difference, atol=1e-7)
+
+
+def test_phase_gradient_is_the_difference_of_the_form(rows, predictor):
+    phases, _, targets = (part[:20] for part in rows)
+    rng = np.random.default_rng(2)
+    root = rng.normal(size=(2 * len(FREQUENCIES) - 1,) * 2)
+    quadratic, weights, step = root @ root.T, rng.normal(size=(len(root), 2)), 1e-6
+
+    def form(phases):
+        F = columns(phases, FREQUENCIES)
+        return (targets * (F @ weights)).sum(axis=1) - 0.5 * np.einsum("ni,ij,nj->n", F, quadratic, F)
+
+    gradient = predictor.phase_gradient(phases, targets, quadratic, weights)
+    for d, shift in enumerate(step * np.eye(2)):
+        difference = (form(phases + shift) - form(phases - shift)) / (2 * step)
+        np.testing.assert_allclose(gradient[:, d], difference, atol=1e-7 * np.abs(gradient).max())
+
+
+def test_chunks_inside_leave_the_phase_gradient_alone(rows, predictor, monkeypatch):
+    phases, _, targets = rows
+    size = 2 * len(FREQUENCIES) - 1
+    arguments = (phases, targets, np.eye(size), np.ones((size, 2)))
+    whole = predictor.phase_gradient(*arguments)
+    monkeypatch.setattr(dense_module, "_CHUNK_BYTES", 1)  # chunks of 64 rows
+    np.testing.assert_allclose(predictor.phase_gradient(*arguments), whole, atol=1e-12)

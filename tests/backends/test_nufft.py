@@ -174,3 +174,29 @@ def test_a_set_without_sign_symmetry_equals_dense():
     for sums in (dense, modes):
         sums.add_chunk(phases, np.ones(200), targets)
     np.testing.assert_allclose(modes.gram(frequencies), dense.gram(frequencies), rtol=0, atol=200 * SUM_ERROR)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2, 3])
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+@pytest.mark.parametrize("points", [uniform, clustered, far_away])
+def test_phase_gradient_equals_dense(points, dimension, n_outputs):
+    frequencies = frequencies_of(dimension)
+    rng = np.random.default_rng(n_outputs)
+    phases, targets = to_phases(points(rng, 300, dimension), 1.0), rng.normal(size=(300, n_outputs))
+    root = rng.normal(size=(2 * len(frequencies) - 1,) * 2)
+    arguments = (phases, targets, root @ root.T, rng.normal(size=(len(root), n_outputs)))
+    expected = DensePredictor(frequencies, None).phase_gradient(*arguments)
+    found = NufftPredictor(frequencies, None).phase_gradient(*arguments)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=MEAN_ERROR * np.abs(expected).max())
+
+
+@pytest.mark.parametrize(("linear", "square"), [(0.0, 1.0), (1.0, 0.0), (1e-6, 1.0), (1.0, 1e-6)])
+def test_parts_of_the_phase_gradient_keep_their_own_accuracy(linear, square):
+    frequencies = frequencies_of(2)
+    rng = np.random.default_rng(0)
+    phases, targets = rng.uniform(0, 2 * np.pi, (200, 2)), rng.normal(size=(200, 1))
+    root = rng.normal(size=(2 * len(frequencies) - 1,) * 2)
+    arguments = (phases, targets, square * root @ root.T, linear * rng.normal(size=(len(root), 1)))
+    expected = DensePredictor(frequencies, None).phase_gradient(*arguments)
+    found = NufftPredictor(frequencies, None).phase_gradient(*arguments)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=MEAN_ERROR * np.abs(expected).max())

@@ -131,3 +131,9 @@ def test_unequal_families_and_short_length_scales():
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_a_cartesian_kernel_of_scalars_takes_the_dimension_asked_for():
+    kernel = TorusKernel(Heat("cartesian"), 0.2, 1.5)
+    assert adaptive(kernel, 21, dimension=1).frequencies.tolist() == [[k] for k in range(11)]
+    assert adaptive(kernel, 21, dimension=2).dimension == 2

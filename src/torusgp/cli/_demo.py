@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
-import torusgp
 from torusgp.cli._console import at_work, describe_cell, fail
 from torusgp.datasets import make_perforated_plate
 from torusgp.feature_regression import BayesianFeatureRegressor
@@ -16,11 +16,18 @@ from torusgp.files import check_places, write_together
 from torusgp.inpainting import Inpainting, hole_mask, inpaint, make_lattice_regressor
 from torusgp.plotting import InpaintingDisplay, PeriodogramDisplay, check_matplotlib
 from torusgp.regression import TorusGPRegressor
+from torusgp.warped_features import WarpedFourierFeatures
 
 DEMO_OUTPUT = Path("torusgp-demo") / "inpainting.png"
 DEMO_COLUMNS = (25, 49, 101)
 _SHAPE = (100, 100)
 _HOLE = "26:74,26:74"
+_LEARN = ("length_scale", "signal_variance", "noise_variance")
+_SEQUENCES = {
+    "random": "random features",
+    "halton": "Halton features",
+    "generalized_halton": "generalised Halton",
+}
 _FORMATS = (".png", ".pdf", ".svg")
 _HIGHEST_FREQUENCY = 0.25  # cycles per pixel, in the picture; beyond there is only noise
 
@@ -64,7 +71,8 @@ def add_demo(app):
         try:
             check_picture(output)
             plate = make_perforated_plate(_SHAPE)
-            with at_work("finding the lattice") as report:
+            # the matrices are small: several threads would mostly wait for each other
+            with threadpool_limits(1, user_api="blas"), at_work("finding the lattice") as report:
                 rows = compare_models(plate.image, verbose=report)
             write_together({output: draw(rows, output)})
         except (ImportError, OSError, ValueError) as error:
@@ -97,15 +105,14 @@ def compare_models(image, n_components=DEMO_COLUMNS, *, verbose=print):
     lattices = []
     for size in n_components:
         result = inpaint(image, mask, make_lattice_regressor(size, verbose=verbose))
-        lattices.append(DemoRow("learned lattice", result.estimator.index_set_.n_components, result))
+        lattices.append(DemoRow("learned lattice, index set", result.estimator.index_set_.n_components, result))
     most = n_components[-1]
     return [_along_axes(image, mask, most, verbose), *_baselines(image, mask, most, lattices[-1].result), *lattices]
 
 
 def _along_axes(image, mask, n_components, verbose):
     """Periods along rows and columns, though on a tilted lattice there need not be any."""
-    learn = ("length_scale", "signal_variance", "noise_variance", "period")
-    estimator = TorusGPRegressor(period="auto", learn=learn, n_components=n_components, verbose=verbose)
+    estimator = TorusGPRegressor(period="auto", learn=(*_LEARN, "period"), n_components=n_components, verbose=verbose)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that it does not fit is what it is there to show
         try:
@@ -116,19 +123,45 @@ def _along_axes(image, mask, n_components, verbose):
 
 
 def _baselines(image, mask, n_components, best):
-    """Feature maps without an index set on the lattice that was learned, where the package has them."""
-    make = getattr(torusgp, "WarpedFourierFeatures", None)
-    if make is None:
-        return []
+    """Features without an index set on the lattice that was learned, with length scales and variances of their own."""
     kernel = best.estimator.kernel_
     rows = []
-    for sequence in ("random", "halton", "generalized_halton"):
-        transformer = make(
-            sequence=sequence, period=kernel.period, length_scale=kernel.length_scale, n_components=n_components
+    for sequence, words in _SEQUENCES.items():
+        transformer = WarpedFourierFeatures(
+            kernel.family,
+            sequence=sequence,
+            period=kernel.period,
+            length_scale=kernel.length_scale,
+            n_components=n_components - n_components % 2,  # they have no constant, only pairs of cosine and sine
+            random_state=0,
         )
-        result = inpaint(image, mask, BayesianFeatureRegressor(transformer))
-        rows.append(DemoRow(f"{sequence.replace('_', ' ')} features, same lattice", n_components, result))
+        regressor = BayesianFeatureRegressor(transformer, learn=_LEARN)
+        result = inpaint(image, mask, _BesideTrend(regressor, best.estimator.trend_))
+        rows.append(DemoRow(f"learned lattice, {words}", transformer.n_components, result))
     return rows
+
+
+class _BesideTrend:
+    """A regressor on what the lighting leaves, so that the baselines differ from the index set in nothing else.
+
+    Parameters
+    ----------
+    regressor : regressor
+        Its ``predict`` takes ``return_std=True``.
+    trend : Trend
+        Lighting that the torus regressor found.
+    """
+
+    def __init__(self, regressor, trend):
+        self.regressor, self.trend = regressor, trend
+
+    def fit(self, X, y):
+        self.regressor.fit(X, y - self.trend.mean(X)[:, 0])
+        return self
+
+    def predict(self, X, return_std):
+        mean, std = self.regressor.predict(X, return_std=return_std)
+        return mean + self.trend.mean(X)[:, 0], np.sqrt(std**2 + self.trend.variance(X, 0))
 
 
 def summarise(plate, rows):
@@ -168,7 +201,7 @@ def _to_table(rows):
     for header in ("columns", "RMSE", "MNLL", "seconds"):
         table.add_column(header, justify="right")
     for row in rows:
-        cells = ("nothing found", "", "")
+        cells = ("none found", "", "")
         if row.result is not None:
             cells = (f"{row.result.rmse:.4f}", f"{row.result.mnll:.3f}", f"{row.result.seconds:.1f}")
         table.add_row(row.label, str(row.n_components), *cells)
@@ -190,12 +223,12 @@ def check_picture(path):
 
 
 def draw(rows, path):
-    """Draw the filled plate, what periods along the axes make of it, and the periodogram that shows the lattice.
+    """Draw the filled plate, what the first of the other ways makes of it, and the periodogram with the lattice.
 
     Parameters
     ----------
     rows : list of DemoRow
-        The comparison, periods along the axes first, the learned lattice last.
+        The comparison, the learned lattice last.
     path : Path
         Its ending says the format.
 
@@ -205,15 +238,16 @@ def draw(rows, path):
     """
     from matplotlib.figure import Figure
 
-    result, along_axes = rows[-1].result, rows[0].result
+    result = rows[-1].result
+    other = next(row for row in rows if row.result is not None)
     figure = Figure(figsize=(12.0, 7.0), layout="constrained")  # not known to pyplot: no window
     axes = figure.subplots(2, 3)
     InpaintingDisplay.from_result(result).plot(axes[:, :2].ravel())
-    if along_axes is not None:
-        image = along_axes.scaled(along_axes.filled)
-        axes[0, 2].imshow(image, cmap="gray", vmin=0.0, vmax=1.0, interpolation="nearest")
-    score = "no period found" if along_axes is None else f"RMSE {along_axes.rmse:.3g}, MNLL {along_axes.mnll:.3g}"
-    axes[0, 2].set_title(f"filled with {rows[0].label} instead\n{score}", fontsize="medium")
+    axes[0, 2].imshow(
+        other.result.scaled(other.result.filled), cmap="gray", vmin=0.0, vmax=1.0, interpolation="nearest"
+    )
+    score = f"RMSE {other.result.rmse:.3g}, MNLL {other.result.mnll:.3g}"
+    axes[0, 2].set_title(f"filled with {other.label} instead\n{score}", fontsize="medium")
     axes[0, 2].set_xlabel("column (pixels)")
     display = PeriodogramDisplay.from_estimator(result.estimator, names=("rows", "columns"))
     display.plot(axes[1, 2], max_frequency=_HIGHEST_FREQUENCY)

@@ -53,7 +53,7 @@ def adaptive(kernel, n_components, *, dimension=None, max_interaction=None, sign
             )
         if sign_symmetric:
             raise ValueError("sign_symmetric=True has no meaning for a Cartesian kernel: signs depend on the basis.")
-        return IndexSet(_largest_cartesian(kernel.cell(), n_pairs), None, "adaptive")
+        return IndexSet(_largest_cartesian(kernel.cell(dimension), n_pairs), None, "adaptive")
     if n_pairs == 0:
         zero = np.zeros((1, dimension), np.int64)
         return IndexSet(zero, zero, "adaptive", limit)

@@ -10,7 +10,7 @@ import numpy as np
 
 from torusgp.lattices import shortest_basis, sublattice_changes
 
-_LARGEST_HARMONIC = 5  # beyond, a wave says little about the fundamental
+_LARGEST_HARMONIC = {1: 12, 2: 5, 3: 5}  # beyond, a wave says little about the fundamental
 _SLACK = 0.3  # turns over the data by which a wave may miss a lattice point
 _STRONGEST = 10  # waves whose combinations are tried
 _FINER = {1: (2, 3, 4, 5), 2: (2, 3), 3: (2,)}  # indices of the lattices between the waves
@@ -40,7 +40,7 @@ class Waves:
         indices = np.rint(self.frequencies @ np.linalg.inv(basis)).astype(int)
         miss = np.abs(self.frequencies - indices @ basis).max(axis=1)
         order = np.abs(indices).max(axis=1)
-        return indices, (miss <= _SLACK) & (order > 0) & (order <= _LARGEST_HARMONIC)
+        return indices, (miss <= _SLACK) & (order > 0) & (order <= _LARGEST_HARMONIC[basis.shape[1]])
 
     def refined(self, basis, free):
         """Basis that fits the waves it meets best, moving only its free entries."""

@@ -8,7 +8,7 @@ from torusgp.periods._trend import TrendColumns
 _MAX_DIMENSION = 3
 
 
-def check_rows(X, y, sample_weight):
+def check_rows(X, y, sample_weight, noise_scale=None):
     """Inputs and targets of two dimensions and weights of the rows, without rows of weight zero."""
     X = check_array(X, ensure_2d=False, dtype=np.float64, input_name="X")
     X = X[:, None] if X.ndim == 1 else X
@@ -23,6 +23,14 @@ def check_rows(X, y, sample_weight):
         check_consistent_length(X, weight)
         if weight.ndim != 1 or (weight < 0).any():
             raise ValueError("sample_weight must hold one non-negative number for each row.")
+    if noise_scale is not None:
+        noise_scale = check_array(noise_scale, ensure_2d=False, dtype=np.float64, input_name="noise_scale")
+        check_consistent_length(X, noise_scale)
+        if noise_scale.ndim != 1 or not (noise_scale > 0).all():
+            raise ValueError("noise_scale must hold one positive number for each row.")
+        precision = weight / noise_scale**2
+        weight = precision * (weight.sum() / precision.sum())  # rows count as many as before on average
+    if not (weight > 0).all():
         X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
     unknowns = TrendColumns.slow(X.shape[1]).n_columns + 2 * X.shape[1] + X.shape[1] ** 2
     if len(X) < unknowns:
@@ -39,9 +47,11 @@ def check_known(period, dimension):
         return np.full(dimension, np.nan)
     if isinstance(period, str) or np.ndim(period) != 1 or (len(period) != dimension and dimension > 1):
         raise ValueError(f"period must be 'auto' or hold one entry for each of the {dimension} inputs, got {period!r}.")
-    known = np.array([np.nan if p is None or (isinstance(p, str) and p == "auto") else float(p) for p in period])
-    if (known <= 0).any():
-        raise ValueError(f"period must be positive where it is known, got {period!r}.")
+    if any(isinstance(entry, str) and entry != "auto" for entry in period):
+        raise ValueError(f"period must hold numbers, or 'auto' where it is to be found, got {period!r}.")
+    known = np.array([np.nan if entry is None or isinstance(entry, str) else float(entry) for entry in period])
+    if (known <= 0).any() or np.isinf(known).any():
+        raise ValueError(f"period must be positive and finite where it is known, got {period!r}.")
     if np.isfinite(known).all():
         raise ValueError(f"period={period!r} leaves nothing to be found: put 'auto' for the inputs to search.")
     return known
@@ -49,7 +59,7 @@ def check_known(period, dimension):
 
 def check_limit(value, name, dimension):
     """A positive number for each input."""
-    limit = np.broadcast_to(np.asarray(value, dtype=float), (dimension,))
-    if not (limit > 0).all():
-        raise ValueError(f"{name} must be positive, got {value!r}.")
-    return limit
+    limit = np.asarray(value, dtype=float)
+    if limit.shape not in ((), (dimension,)) or not (limit > 0).all():
+        raise ValueError(f"{name} must be a positive number, or one for each of the {dimension} inputs, got {value!r}.")
+    return np.broadcast_to(limit, (dimension,))

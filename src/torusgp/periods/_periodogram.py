@@ -41,6 +41,7 @@ class WaveFinder:
 
     def __init__(self, rows, highest, columns):
         self._rows = rows
+        self.n_samples = float(rows.weight.sum())
         dimension = rows.inputs.shape[1]
         self.oversampling = _OVERSAMPLING[dimension]
         self._reach = np.maximum(1, np.floor(highest * self.oversampling * (1 + 1e-9))).astype(int)
@@ -134,7 +135,7 @@ def find_waves(finder, inputs, fewest_turns, n_waves):
     """
     frequencies: list[np.ndarray] = []
     shares: list[float] = []
-    n = len(inputs)
+    n = finder.n_samples
     for _ in range(n_waves):
         power = finder.power()
         left = finder.unexplained()

@@ -24,8 +24,8 @@ class FoundPeriod:
         of variance one.
     gain : float
         Log evidence gained over a model without this period, less the price of having searched for it. The model
-        without has constant and line and, where that explains more, a random field of any smooth spectrum: a random
-        walk gains nothing. Only the winner's is known; for others not a number.
+        without has constant, line and white noise or, where that explains more, noise as strong as it is right beside
+        the frequencies of the period: a random walk gains nothing. Only the winner's is known; for others not a number.
     gain_over_line : float
         Log evidence gained over constant plus line, and the periods found before.
     """

@@ -6,6 +6,7 @@ import numpy as np
 
 _ON_GRID = 0.02  # of a step: rounding of coordinates that were printed
 _ROUNDING = 1e-12  # of the extent: rounding of coordinates that were computed
+_SAME_UNITS = 10.0  # ratio of extents up to which inputs are taken to have the same units
 _BEYOND_AVERAGE = {1: 5.0, 2: 2.0, 3: 1.5}  # highest frequency of scattered points, relative to evenly spread ones
 
 
@@ -21,12 +22,16 @@ class Sampling:
         Highest frequency of inputs on a grid, in cycles per unit; infinite for scattered ones.
     highest : ndarray of shape (dimension,)
         Highest frequency that is worth looking for, in cycles per unit.
+    unit : ndarray of shape (dimension,)
+        Units in which vectors are compared by length: one, unless the extents are so different that the inputs cannot
+        be in the same units; then the extents.
     """
 
     middle: np.ndarray
     extent: np.ndarray
     nyquist: np.ndarray
     highest: np.ndarray
+    unit: np.ndarray
 
     @classmethod
     def from_inputs(cls, X):
@@ -40,7 +45,8 @@ class Sampling:
         dimension = X.shape[1]
         spread = len(X) ** (1 / dimension) / (2 * extent)
         highest = np.minimum(nyquist, _BEYOND_AVERAGE.get(dimension, 1.0) * spread)
-        return cls((low + high) / 2, extent, nyquist, highest)
+        unit = np.ones(dimension) if extent.max() <= _SAME_UNITS * extent.min() else extent
+        return cls((low + high) / 2, extent, nyquist, highest, unit)
 
 
 def nyquist_frequency(values):

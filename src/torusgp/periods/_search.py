@@ -1,21 +1,32 @@
 """Search for periods and lattices: candidates from a periodogram, ranked by evidence, polished by its gradient."""
 
 from dataclasses import replace
+from itertools import combinations
+from math import gcd
 
 import numpy as np
 
-from torusgp.lattices import shortest_basis
+from torusgp.lattices import shortest_basis, sublattice_changes
 from torusgp.periods._candidates import Waves, axis_candidates, lattice_candidates, same_lattice
 from torusgp.periods._checks import check_known, check_limit, check_rows
 from torusgp.periods._periodogram import Periodogram, WaveFinder, find_waves
 from torusgp.periods._results import FoundPeriod, PeriodSearch, describe
 from torusgp.periods._sampling import Sampling
-from torusgp.periods._significance import local_gain
+from torusgp.periods._significance import contrasts
 from torusgp.periods._trend import FEWEST_TURNS, Trend, TrendColumns
 from torusgp.periods._waves import Block, Fit, ScaledRows, WaveModel, cell_and_errors, few_harmonics
 
 _FEW_HARMONICS = {1: 6, 2: 24, 3: 62}  # waves of a candidate
 _N_WAVES = 24
+_HOPELESS = 50.0  # log evidence below the best from which a polish does not lead back
+_MULTIPLES = {1: (2, 3, 5), 2: (2, 3), 3: (2,)}  # of a lattice that a finer one is tried for
+_STRONG = 20.0  # times the power beside it: a wave that is no noise of any colour
+_MOST_SIMPLER = 4  # steps from a multiple to a lattice
+_MOST_HARMONICS = 48  # of a single input
+_HIGH_HARMONIC = 100  # of a period found before, which is no other period
+_SAME_WAVE = 0.3  # turns over the data within which two waves are one
+_WORTHWHILE = 5.0  # log evidence that justifies twice the harmonics
+_TIE = 3.0  # log evidence within which the slower of two candidates is taken
 _SCOUT_ROWS = 5000  # on which candidates are compared
 _FASTER = 3  # times the highest fundamental, up to where waves are looked for
 _CANDIDATES = 12  # that are fitted
@@ -34,6 +45,7 @@ def find_period(
     max_period=None,
     min_gain=MIN_GAIN,
     sample_weight=None,
+    noise_scale=None,
     max_samples=20_000,
     report=None,
 ):
@@ -64,6 +76,8 @@ def find_period(
         Gain in log evidence from which a period is reported: odds of 150 to 1.
     sample_weight : array-like of shape (n_samples,), optional
         How often each row counts.
+    noise_scale : array-like of shape (n_samples,), optional
+        Known standard deviation of the noise of each row, up to a common factor.
     max_samples : int, default=20000
         Of more rows a random choice of so many is searched.
     report : callable, optional
@@ -83,8 +97,10 @@ def find_period(
     >>> bool(abs(search[0].period - 7.3) < 4 * search[0].period_std), len(search)
     (True, 1)
     """
-    X, y, weight = check_rows(X, y, sample_weight)
+    X, y, weight = check_rows(X, y, sample_weight, noise_scale)
     known = check_known(period, X.shape[1])
+    if lattice and np.isfinite(known).any():
+        raise ValueError(f"lattice=True finds a whole cell, so none of period={period!r} can be given.")
     if X.shape[1] == 1 and not isinstance(period, str):
         max_periods = int(np.isnan(known).sum())
     if len(X) > max_samples:
@@ -126,7 +142,7 @@ class _Search:
         if len(X) > _SCOUT_ROWS:  # enough to tell candidates apart
             some = np.sort(np.random.default_rng(1).choice(len(X), _SCOUT_ROWS, replace=False))
             self.scout = WaveModel(self.rows.take(some), self.model.trend)
-        self.unit = 1 / extent
+        self.unit = self.sampling.unit / extent  # of frequencies
         self._curvatures = {}  # by fit: each takes several passes over the rows
         fixed = np.zeros((1, 1), dtype=bool)
         self.given = tuple(replace(self._block(np.array([[extent[0] / p]])), free=fixed) for p in given)
@@ -140,13 +156,18 @@ class _Search:
         finder = WaveFinder(self.rows, self.highest_wave, self.model.columns(fit.blocks))
         axes = tuple(axis / extent for axis, extent in zip(finder.axes(), self.sampling.extent, strict=True))
         periodogram = Periodogram(axes, finder.power())
-        while len(fit.blocks) < len(self.given) + max_periods:
+        for _ in range(2 * max_periods):  # some are revised away
+            if len(fit.blocks) == len(self.given) + max_periods:
+                break
             ranked = self._rank(finder, fit)
             if not ranked or ranked[0].log_evidence - fit.log_evidence - self._price(ranked[0]) < min_gain:
                 break
             best, *rest = ranked
+            best = self._simplified(best, min_gain)
             others += [self._result(one, fit) for one in rest]
-            fit = self._revised(best, min_gain) if len(self.known) == 1 else best
+            before, fit = fit, self._revised(best, min_gain, max_periods) if len(self.known) == 1 else best
+            if fit.log_evidence < before.log_evidence + min_gain:
+                break
             self.report(f"log evidence {fit.log_evidence:.6g} with {self._describe(fit)}")
             finder = WaveFinder(self.rows, self.highest_wave, self.model.columns(fit.blocks))
         found: list[FoundPeriod] = []
@@ -171,33 +192,55 @@ class _Search:
         weights[0] += self.y_mean
         return Trend(self.model.trend, self.sampling.middle, self.sampling.extent, weights, covariances)
 
-    def _revised(self, fit, min_gain):
+    def _revised(self, fit, min_gain, max_periods):
         """Superposed periods after each was tried at a fraction of itself, and left out.
 
         A common multiple of two periods explains both in part, and is found first at times.
         """
+        current = fit if self.scout is self.model else self.scout.fit(fit.blocks, fit.vector)
         for _ in range(4 * len(fit.blocks)):
             trials = []
-            for i in range(len(self.given), len(fit.blocks)):
+            for i in range(len(self.given), len(current.blocks)):
+                before, after = current.blocks[:i], current.blocks[i + 1 :]
                 for divisor in (2, 3, 4, 5):
-                    basis = fit.blocks[i].reciprocal * divisor
+                    basis = current.blocks[i].reciprocal * divisor
                     if abs(basis[0, 0]) <= self.highest[0]:
-                        block = self._block(basis)
-                        trials.append((0.0, self._with_blocks(fit, (*fit.blocks[:i], block, *fit.blocks[i + 1 :]))))
-                if len(fit.blocks) > len(self.given) + 1:
-                    price = min_gain + self._price(self._last(fit, i))
-                    trials.append((price, self._with_blocks(fit, (*fit.blocks[:i], *fit.blocks[i + 1 :]))))
-            allowance, best = max(trials, key=lambda trial: trial[0] + trial[1].log_evidence, default=(0.0, fit))
-            if allowance + best.log_evidence <= fit.log_evidence + 1e-3:
+                        block = self._block(basis, len(current.blocks[i].indices))
+                        trials.append((0.0, self._scouted(current, (*before, block, *after))))
+                room = len(current.blocks) < len(self.given) + max_periods
+                if room and len(current.blocks[i].indices) > _FEW_HARMONICS[1]:
+                    trials += self._parted(current, i, min_gain)
+                if len(current.blocks) > len(self.given) + 1:
+                    price = min_gain + self._price(self._last(current, i))
+                    trials.append((price, self._scouted(current, (*before, *after))))
+            allowance, best = max(trials, key=lambda trial: trial[0] + trial[1].log_evidence, default=(0.0, current))
+            if allowance + best.log_evidence <= current.log_evidence + 1e-3:
                 break
-            fit = best
-        return fit
+            current = best
+        if len(current.blocks) == len(fit.blocks) and all(
+            same_lattice(old.reciprocal, new.reciprocal) for old, new in zip(fit.blocks, current.blocks, strict=True)
+        ):
+            return fit
+        return self.model.polish(self.model.fit(current.blocks, current.vector))
 
-    def _with_blocks(self, fit, blocks):
-        """A polished fit of other blocks that begins with the noise of this one."""
+    def _parted(self, fit, i, min_gain):
+        """Fits with two fractions of a period in its place, which may be their common multiple."""
+        trials = []
+        for first, second in combinations(range(2, 7), 2):
+            bases = [fit.blocks[i].reciprocal * factor for factor in (first, second)]
+            if gcd(first, second) == 1 and abs(bases[1][0, 0]) <= self.highest[0]:
+                parts = [self._block(basis) for basis in bases]
+                trial = self._scouted(fit, (*fit.blocks[:i], *fit.blocks[i + 1 :], *parts))
+                if trial.log_evidence > fit.log_evidence:
+                    trials.append((-min_gain - self._price(trial), trial))
+        return trials
+
+    def _scouted(self, fit, blocks):
+        """A fit of other blocks that begins with the noise of this one, polished if it may come near."""
         fresh = self.model.start(blocks)
         fresh[: self.model.n_common] = fit.vector[: self.model.n_common]
-        return self.model.polish(self.model.fit(blocks, fresh))
+        trial = self.scout.fit(blocks, fresh)
+        return self.scout.polish(trial) if trial.log_evidence > fit.log_evidence - _HOPELESS else trial
 
     def _last(self, fit, i):
         """The same fit with a block put last, its hyperparameters too."""
@@ -213,16 +256,50 @@ class _Search:
         fit = self._last(fit, i)
         without = self.model.fit(fit.blocks[:-1], fit.vector[: len(fit.vector) - 1 - fit.blocks[-1].n_scales])
         over_line = fit.log_evidence - without.log_evidence
-        price, dimension = self._price(fit), len(self.known)
-        whole, beside_one_direction = local_gain(self.model, fit)
-        gain = min(over_line, whole) - price
-        if dimension > 1:  # stripes repeat along one direction only
-            gain = min(gain, beside_one_direction - price * (dimension - 1) / dimension)
+        price, indices = self._price(fit), fit.blocks[-1].indices
+        unknown = np.isnan(self.known)
+        telling = indices[:, unknown].any(axis=1)  # the others have known periods alone
+        ratios = contrasts(self.model, fit)
+        gain = min(over_line, ratios.gain(telling)) - price
+        n_unknown = int(unknown.sum())
+        if n_unknown > 1:  # stripes repeat along one direction only
+            rest = telling & ~ratios.strongest_direction(indices)
+            gain = min(gain, ratios.gain(rest) - price * (n_unknown - 1) / n_unknown)
         return replace(self._result(fit, without), gain=gain), without
+
+    def _simplified(self, fit, min_gain):
+        """A fit whose last lattice is no multiple of one that explains all that stands out.
+
+        The additional waves of a multiple soak up coloured noise: they count only if they stand out themselves.
+        """
+        dimension, unknown = len(self.known), np.isnan(self.known)
+        changes = [c for index in _MULTIPLES[dimension] for c in sublattice_changes(dimension, index)]
+        if not self.lattice:
+            diagonal = [c for c in changes if (c == np.diag(np.diag(c))).all()]
+            changes = [c for c in diagonal if (np.diag(c)[~unknown] == 1).all()]
+        for _ in range(_MOST_SIMPLER):
+            block, ratios, simpler = fit.blocks[-1], contrasts(self.model, fit), []
+            for change in changes:
+                places = block.indices @ np.linalg.inv(change)
+                on = (np.abs(places - np.rint(places)) < 1e-6).all(axis=1)
+                if on.any() and not on.all() and ratios.ratios[~on].max() < _STRONG:
+                    simpler.append((ratios.gain(~on), change))
+            gain, change = min(simpler, key=lambda pair: pair[0], default=(np.inf, None))
+            if gain >= min_gain:
+                break
+            basis = change @ block.reciprocal
+            finer = self._block(shortest_basis(basis) if self.lattice else basis, len(block.indices))
+            if finer is None:
+                break
+            fit = self.model.polish(self.model.fit((*fit.blocks[:-1], finer), fit.vector))
+        return fit
 
     def _rank(self, finder, before):
         """Polished fits of the best candidates, best evidence first."""
         frequencies, shares = find_waves(finder, self.rows.inputs, self.fewest_turns, _N_WAVES)
+        if len(self.known) == 1:
+            new = ~self._is_harmonic(frequencies[:, 0], before.blocks)
+            frequencies, shares = frequencies[new], shares[new]
         self.report(f"{len(frequencies)} waves stand out of the noise")
         if not len(frequencies):
             return []
@@ -244,13 +321,25 @@ class _Search:
             if self._turns(fit.blocks[-1]) < self.fewest_turns:
                 continue
             if not any(same_lattice(fit.blocks[-1].reciprocal, other.blocks[-1].reciprocal) for other in polished):
-                polished.append(fit)
+                polished.append(self._enriched(self.scout, fit) if len(self.known) == 1 else fit)
+        if not polished:
+            return []
         polished.sort(key=lambda fit: -fit.log_evidence)
-        if self.scout is self.model:
-            return polished
-        best, *rest = polished or [None]
-        rest = [self.model.fit(fit.blocks, fit.vector) for fit in rest]
-        return [self.model.polish(best), *rest] if best else []
+        ties = [fit for fit in polished if fit.log_evidence > polished[0].log_evidence - _TIE]
+        best = min(ties, key=lambda fit: abs(np.linalg.det(fit.blocks[-1].reciprocal)))  # not an alias of it
+        rest = [self.model.fit(fit.blocks, fit.vector) for fit in polished if fit is not best]
+        return [self.model.polish(self.model.fit(best.blocks, best.vector)), *rest]
+
+    def _is_harmonic(self, turns, blocks):
+        """Which frequencies of a single input are harmonics of periods found before, or their aliases on a grid."""
+        result = np.zeros(len(turns), dtype=bool)
+        nyquist = self._nyquist_turns()[0]
+        for block in blocks:
+            harmonics = np.arange(1, _HIGH_HARMONIC + 1) * abs(block.reciprocal[0, 0])
+            if np.isfinite(nyquist):
+                harmonics = np.abs((harmonics + nyquist) % (2 * nyquist) - nyquist)
+            result |= np.abs(np.abs(turns)[:, None] - harmonics).min(axis=1) < _SAME_WAVE
+        return result
 
     def _turns(self, block):
         """Fewest turns over the data of any wave of the lattice, or along any axis."""
@@ -258,12 +347,25 @@ class _Search:
             return np.linalg.norm(shortest_basis(block.reciprocal)[0])
         return np.abs(np.diag(block.reciprocal))[np.isnan(self.known)].min()
 
-    def _block(self, basis):
+    def _enriched(self, model, fit):
+        """A fit with as many harmonics of its last block as are worth their price."""
+        while len(fit.blocks[-1].indices) < _MOST_HARMONICS:
+            *before, last = fit.blocks
+            larger = self._block(last.reciprocal, 2 * len(last.indices))
+            if len(larger.indices) == len(last.indices):  # all that the grid can show
+                break
+            trial = model.fit((*before, larger), fit.vector)
+            if trial.log_evidence < fit.log_evidence + _WORTHWHILE:
+                break
+            fit = trial
+        return fit
+
+    def _block(self, basis, n_waves=None):
         """Few harmonics of a reciprocal basis, or None if even the first is beyond the highest frequency."""
         dimension = len(basis)
         by_length = self.lattice or dimension == 1
         metric = basis * (self.unit if by_length else 1 / np.diag(basis))
-        indices = few_harmonics(basis, metric, self._nyquist_turns(), _FEW_HARMONICS[dimension])
+        indices = few_harmonics(basis, metric, self._nyquist_turns(), n_waves or _FEW_HARMONICS[dimension])
         if not len(indices):
             return None
         if by_length:
@@ -298,7 +400,8 @@ class _Search:
 
     def _period(self, block, covariance):
         """Period or cell of a block, and its standard errors, in the units of the inputs."""
-        cell, std = cell_and_errors(block, covariance, self.sampling.extent, self.lattice)
+        unit = self.sampling.unit if self.lattice else None
+        cell, std = cell_and_errors(block, covariance, self.sampling.extent, unit)
         if self.lattice:
             return cell, std
         if len(cell) == 1:

@@ -65,7 +65,7 @@ def check_period_names(learn):
     return chosen[0] if chosen else None
 
 
-def set_up_period(period, learned, X, y, sample_weight, columns, cartesian, report):
+def set_up_period(period, learned, X, y, sample_weight, noise_scale, columns, cartesian, report):
     """Find what is unknown of a period, and say how it may move.
 
     Parameters
@@ -80,6 +80,8 @@ def set_up_period(period, learned, X, y, sample_weight, columns, cartesian, repo
         Targets.
     sample_weight : ndarray of shape (n_samples,) or None
         How often each row counts.
+    noise_scale : ndarray of shape (n_samples,) or None
+        Known standard deviation of the noise of each row, up to a common factor.
     columns : ndarray of int, shape (dimension,)
         Inputs that feed the dimensions: equal numbers are the same input.
     cartesian : bool
@@ -99,9 +101,10 @@ def set_up_period(period, learned, X, y, sample_weight, columns, cartesian, repo
     sampling = Sampling.from_inputs(X)
     if not searched:
         return PeriodSetup([period], _given_moves(period, whole, sampling.extent), sampling.nyquist)
-    search, found = _search(period, whole, X, y, sample_weight, columns, report)
+    search, found = _search(period, whole, X, y, sample_weight, noise_scale, columns, report)
     if whole:
-        periods = [found[0].period] if cartesian else short_bases(found[0].period)
+        bases = short_bases(found[0].period / sampling.unit)
+        periods = [found[0].period] if cartesian else [basis * sampling.unit for basis in bases]
         free = np.ones((dimension, dimension), dtype=bool)
         std = found[0].period_std
     else:
@@ -120,7 +123,7 @@ def _given_moves(period, whole, extent):
     return PeriodMoves(np.ones((dimension, dimension), bool) if whole else np.eye(dimension, dtype=bool), extent)
 
 
-def _search(period, whole, X, y, sample_weight, columns, report):
+def _search(period, whole, X, y, sample_weight, noise_scale, columns, report):
     dimension = X.shape[1]
     inputs = np.unique(columns)
     if len(inputs) < dimension and len(inputs) > 1:
@@ -139,10 +142,11 @@ def _search(period, whole, X, y, sample_weight, columns, report):
         lattice=whole,
         max_periods=unknown,
         sample_weight=sample_weight,
+        noise_scale=noise_scale,
         report=report,
     )
     wanted = unknown if superposed else 1
-    judged = [one for one in search.candidates if np.isfinite(one.gain)]  # the best, reported or not
+    judged = [one for one in search.candidates if one.gain > 0]  # the best, reported or not
     if len(judged) < wanted:
         raise ValueError(
             f"period='auto' found {len(judged)} of {wanted} periods: nothing{' else' if judged else ''} repeats, that "

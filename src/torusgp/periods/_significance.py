@@ -10,8 +10,9 @@ times the noise's, with the level of the noise integrated out, is
 Spectra may fall as steeply as a random walk's, so the power of faster neighbours is raised accordingly.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
-from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 
 from torusgp.periods._trend import FEWEST_TURNS
@@ -19,10 +20,49 @@ from torusgp.periods._trend import FEWEST_TURNS
 _REACH = {1: 6, 2: 4, 3: 3}  # turns to each side along an axis within which neighbours lie
 _APART = 0.9  # turns between a neighbour and any wave of the model
 _OWN = 0.3  # least part of a neighbour that no other column explains
+_DEPENDENT = 1e-10  # of the largest eigenvalue: combinations of columns that are none
 
 
-def local_gain(model, fit):
-    """Log evidence of the waves of the last block of a fit, over noise of the power that their neighbours have.
+@dataclass(frozen=True)
+class Contrasts:
+    """Powers of waves relative to those of their neighbours.
+
+    Attributes
+    ----------
+    ratios : ndarray of shape (n_waves, n_outputs)
+        Power of each wave over the mean of its neighbours; zero where it has none.
+    counts : ndarray of shape (n_waves, 1)
+        Number of neighbours, at least one.
+    squares : ndarray of shape (n_waves, 1)
+        Squared lengths of the frequencies, relative to those of the basis.
+    """
+
+    ratios: np.ndarray
+    counts: np.ndarray
+    squares: np.ndarray
+
+    def gain(self, chosen):
+        """Log evidence of chosen waves with a variance that falls with their length, at its maximum."""
+        if not chosen.any():
+            return 0.0
+        x, counts, squares = self.ratios[chosen], self.counts[chosen], self.squares[chosen]
+
+        def loss(point):
+            extra = np.exp(point[0] - 0.5 * squares * np.exp(2 * point[1]))
+            return (np.log1p(extra) + (counts + 1) * np.log((counts + x / (1 + extra)) / (counts + x))).sum()
+
+        starts = [(np.log(x.max() + 1), scale) for scale in (np.log(0.1), np.log(0.5), np.log(1.5))]
+        return -min(float(minimize(loss, start, method="Nelder-Mead").fun) for start in starts)
+
+    def strongest_direction(self, indices):
+        """Which waves lie along the direction that has the most power: these repeat in this direction only."""
+        directions = indices // np.gcd.reduce(indices, axis=1)[:, None]
+        _, direction = np.unique(directions, axis=0, return_inverse=True)
+        return direction == np.bincount(direction, np.log1p(self.ratios).sum(axis=1)).argmax()
+
+
+def contrasts(model, fit):
+    """Compare the waves of the last block of a fit with the frequencies beside them.
 
     Parameters
     ----------
@@ -33,78 +73,56 @@ def local_gain(model, fit):
 
     Returns
     -------
-    gain : float
-        Of all waves.
-    gain_of_rest : float
-        Of all but those along the strongest direction.
+    Contrasts
     """
     rows, block = model.rows, fit.blocks[-1]
     root = np.sqrt(rows.weight)[:, None]
-    columns = model.columns(fit.blocks) * root
-    basis, triangle = np.linalg.qr(columns)
-    if np.abs(np.diag(triangle)).min() < 1e-9 * np.abs(np.diag(triangle)).max():
-        return -np.inf, -np.inf  # waves that cannot be told apart
-    weights = solve_triangular(triangle, basis.T @ (rows.targets * root))
-    inverse = solve_triangular(triangle, np.eye(len(triangle)))
+    columns, targets = model.columns(fit.blocks) * root, rows.targets * root
+    values, vectors = np.linalg.eigh(columns.T @ columns)
+    kept = values > _DEPENDENT * values[-1]  # the sine of a wave at Nyquist's frequency is none
+    whitening = vectors[:, kept] / np.sqrt(values[kept])
+    covariance = whitening @ whitening.T
+    weights = covariance @ (columns.T @ targets)
+    residual = targets - columns @ weights
     size, everything = len(block.indices), np.vstack([one.frequencies for one in fit.blocks])
-    residual = rows.targets * root - columns @ weights
-    ratios, counts = [], []
+    ratios, counts = np.zeros((size, targets.shape[1])), np.ones((size, 1))
     for i, frequency in enumerate(block.frequencies):
         pair = [len(weights) - 2 * (size - i), len(weights) - 2 * (size - i) + 1]
-        precision = np.linalg.inv(inverse[pair] @ inverse[pair].T)
+        precision = np.linalg.pinv(covariance[np.ix_(pair, pair)], rcond=1e-6, hermitian=True)
         power = 0.5 * np.einsum("aq,ab,bq->q", weights[pair], precision, weights[pair])
-        # along the axis where neighbours are strongest: spectra of images often have ridges
-        noise, count = np.zeros(len(power)), 0
-        for axis in range(len(frequency)):
-            powers = _powers(rows, root, basis, residual, frequency, _neighbours(frequency, axis, everything))
-            if len(powers):
-                noise, count = np.maximum(noise, powers.mean(axis=0)), max(count, len(powers))
-        ratios.append(np.divide(power, noise, out=np.zeros_like(power), where=noise > 0))
-        counts.append(max(count, 1))
-    x, known = np.array(ratios), np.array(counts)[:, None]
-    squares = ((block.frequencies / np.linalg.norm(block.reciprocal, axis=1).mean()) ** 2).sum(axis=1)[:, None]
-    # waves along one direction repeat in this direction only
-    directions = block.indices // np.gcd.reduce(block.indices, axis=1)[:, None]
-    _, direction = np.unique(directions, axis=0, return_inverse=True)
-    strongest = np.bincount(direction, np.log1p(x).sum(axis=1)).argmax()
-    rest = direction != strongest
-    return _evidence(x, known, squares), _evidence(x[rest], known[rest], squares[rest])
-
-
-def _evidence(x, known, squares):
-    """Log evidence of waves with a variance that falls with their length, at its maximum."""
-    if not len(x):
-        return 0.0
-
-    def loss(point):
-        extra = np.exp(point[0] - 0.5 * squares * np.exp(2 * point[1]))
-        return (np.log1p(extra) + (known + 1) * np.log((known + x / (1 + extra)) / (known + x))).sum()
-
-    starts = [(np.log(x.max() + 1), scale) for scale in (np.log(0.1), np.log(0.5), np.log(1.5))]
-    return -min(float(minimize(loss, start, method="Nelder-Mead").fun) for start in starts)
-
-
-def _powers(rows, root, basis, residual, frequency, neighbours):
-    """Powers of the neighbours of a frequency, shape (n_neighbours, n_outputs), raised where they are faster."""
-    powers = []
-    for neighbour in neighbours:
-        angles = 2 * np.pi * rows.inputs @ neighbour
-        pair = np.column_stack([np.cos(angles), np.sin(angles)]) * root
-        own = pair - basis @ (basis.T @ pair)
-        gram = own.T @ own
-        if np.linalg.eigvalsh(gram)[0] < _OWN * rows.weight.sum() / 2:
+        neighbours = _neighbours(frequency, everything)
+        if not len(neighbours):
             continue
-        moment = own.T @ residual
-        steepness = (np.linalg.norm(neighbour) / np.linalg.norm(frequency)) ** (len(frequency) + 1)
-        powers.append(0.5 * (moment * np.linalg.solve(gram, moment)).sum(axis=0) * max(1.0, steepness))
-    return np.array(powers)
+        powers = _powers(rows.inputs, root, columns, whitening, residual, neighbours)
+        own = np.isfinite(powers[:, 0])
+        if own.any():
+            steepness = (np.linalg.norm(neighbours[own], axis=1) / np.linalg.norm(frequency)) ** (len(frequency) + 1)
+            noise = (powers[own] * np.maximum(1.0, steepness)[:, None]).mean(axis=0)
+            ratios[i], counts[i] = power / np.maximum(noise, np.finfo(float).tiny), own.sum()
+    squares = ((block.frequencies / np.linalg.norm(block.reciprocal, axis=1).mean()) ** 2).sum(axis=1)[:, None]
+    return Contrasts(ratios, counts, squares)
 
 
-def _neighbours(frequency, axis, waves):
-    """Frequencies beside one, at whole turns over the data along an axis, that are no slow change and none of waves."""
-    reach = _REACH[len(frequency)]
+def _powers(inputs, root, columns, whitening, residual, frequencies):
+    """Powers of frequencies beside all columns, shape (n_frequencies, n_outputs); NaN where these explain them."""
+    angles = 2 * np.pi * inputs @ frequencies.T
+    waves = np.stack([np.cos(angles), np.sin(angles)], axis=2) * root[:, :, None]  # (n, n_frequencies, 2)
+    explained = (whitening.T @ (columns.T @ waves.reshape(len(inputs), -1))).reshape(-1, *waves.shape[1:])
+    powers = np.full((len(frequencies), residual.shape[1]), np.nan)
+    for i in range(len(frequencies)):
+        gram = waves[:, i].T @ waves[:, i] - explained[:, i].T @ explained[:, i]
+        if np.linalg.eigvalsh(gram)[0] >= _OWN * (root**2).sum() / 2:
+            moment = waves[:, i].T @ residual
+            powers[i] = 0.5 * (moment * np.linalg.solve(gram, moment)).sum(axis=0)
+    return powers
+
+
+def _neighbours(frequency, waves):
+    """Frequencies beside one, at whole turns over the data along the axes, that are no slow change and no waves."""
+    dimension = len(frequency)
+    reach = _REACH[dimension]
     offsets = np.delete(np.arange(-reach, reach + 1), reach)
-    points = frequency + offsets[:, None] * np.eye(len(frequency))[axis]
+    points = frequency + (offsets[:, None, None] * np.eye(dimension)).reshape(-1, dimension)
     signed = np.vstack([waves, -waves])
     distance = np.abs(points[:, None] - signed).max(axis=2).min(axis=1)
     return points[(distance >= _APART) & (np.linalg.norm(points, axis=1) >= FEWEST_TURNS)]

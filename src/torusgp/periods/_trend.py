@@ -1,8 +1,7 @@
 r"""Change that no period explains: a constant, a line, and waves on a box of twice the data's extent.
 
-A trend has the waves with fewer than two turns over the data, the fewest that may be called a repetition; their prior
-variance falls like :math:`|m|^{-(D+1)}`, the spectrum of a random walk. A background, which a period has to beat, has
-many more, and its spectrum is learned.
+The waves are those with fewer than two turns over the data, the fewest that may be called a repetition; their prior
+variance falls like :math:`|m|^{-(D+1)}`, the spectrum of a random walk.
 """
 
 from dataclasses import dataclass
@@ -10,6 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 FEWEST_TURNS = 2.0  # of a period over the data
+_SLOWER = {
+    1: 2.0,
+    2: 2.0,
+    3: 1.25,
+}  # turns of the waves of a trend are fewer; in three dimensions two would be many waves
 _BROAD = 100.0  # prior variance of constant and line, relative to that of the targets
 
 
@@ -31,26 +35,14 @@ class TrendColumns:
     ----------
     modes : ndarray of int, shape (n_modes, dimension)
         Half turns of the waves over the data.
-    shape : {"walk", "round", "product"}, default="walk"
-        How prior variances fall: like those of a random walk; like :math:`(1 + |m|^2 / c^2)^{-p}`, with c and p
-        learned; or like the product over dimensions of that.
     """
 
     modes: np.ndarray
-    shape: str = "walk"
 
     @classmethod
     def slow(cls, dimension):
-        """Constant, line and all waves with fewer than two turns."""
-        return cls(box_modes(dimension, 2 * FEWEST_TURNS))
-
-    @classmethod
-    def background(cls, dimension, n_modes, shape):
-        """Constant, line and about so many waves, whose spectrum is learned."""
-        largest = 2 * FEWEST_TURNS
-        while len(box_modes(dimension, largest + 1)) <= n_modes:
-            largest += 1
-        return cls(box_modes(dimension, largest), shape)
+        """Constant, line and all waves with fewer than two turns; in three dimensions, with little more than one."""
+        return cls(box_modes(dimension, 2 * _SLOWER[dimension]))
 
     @property
     def n_columns(self):
@@ -70,31 +62,13 @@ class TrendColumns:
         line[:, 1 + axis] = 1.0
         return np.hstack([line, -wave * np.sin(angles), wave * np.cos(angles)])
 
-    def start(self):
-        """Logarithms of the amplitude, and of c and p where they are learned."""
-        return np.log([0.1]) if self.shape == "walk" else np.log([0.1, 3.0, 1 + self.modes.shape[1] / 2])
-
-    def bounds(self):
-        """Logarithms of lower and upper bounds of these."""
-        pairs = [(1e-12, 1e2), (0.3, 1e3), (0.5, 20.0)]
-        return np.log(pairs[: len(self.start())])
-
-    def log_prior(self, vector):
-        """Logarithms of the prior variances, for targets of variance one, and their derivatives in the vector."""
+    def log_prior(self, log_amplitude):
+        """Logarithms of the prior variances for targets of variance one, and their derivatives in the amplitude's."""
         dimension = self.modes.shape[1]
-        squares = self.modes.astype(float) ** 2
-        if self.shape == "walk":
-            fall = -0.5 * (dimension + 1) * np.log(squares.sum(axis=1))
-            slopes = [np.ones(len(fall))]
-        else:
-            squares = squares if self.shape == "product" else squares.sum(axis=1, keepdims=True)
-            knee, power = np.exp(2 * vector[1]), np.exp(vector[2])
-            fall = -power * np.log1p(squares / knee).sum(axis=1)
-            slopes = [np.ones(len(fall)), 2 * power * (squares / (knee + squares)).sum(axis=1), fall]
-        line = np.zeros((1 + dimension, len(slopes)))
-        waves = np.column_stack(slopes)
-        values = np.concatenate([np.full(1 + dimension, np.log(_BROAD)), fall + vector[0], fall + vector[0]])
-        return values, np.vstack([line, waves, waves])
+        fall = -(dimension + 1) * np.log(np.linalg.norm(self.modes, axis=1))
+        line = np.full(1 + dimension, np.log(_BROAD))
+        values = np.concatenate([line, fall + log_amplitude, fall + log_amplitude])
+        return values, (np.arange(self.n_columns) > dimension).astype(float)
 
 
 class Trend:

@@ -12,11 +12,12 @@ from scipy.linalg.blas import dsyrk
 from scipy.optimize import minimize
 
 from torusgp.basis import columns as wave_columns
-from torusgp.inference import LinearStatistics, NotPositiveDefiniteError, evidence
+from torusgp.inference import LinearStatistics, evidence, with_wall
 from torusgp.lattices import lattice_points, shortest_basis
 
 _NOISE_BOUNDS = (1e-7, 10.0)  # of targets of variance one; less would let rounding outweigh the prior
 _SIGNAL_BOUNDS = (1e-12, 1e2)
+_TREND_BOUNDS = (1e-12, 1e2)
 _LENGTH_BOUNDS = (1e-2, 10.0)
 _LARGEST_MOVE = 0.5  # turns over the data that a polish may change a frequency by
 _STEP = 0.03  # turns: the evidence then bends about as much along a frequency as along a logarithm
@@ -118,7 +119,7 @@ def few_harmonics(basis, metric, highest, most):
     return points[leading > 0][:most]
 
 
-def cell_and_errors(block, covariance, extent, reduce):
+def cell_and_errors(block, covariance, extent, unit):
     """Cell of a block and standard errors of its entries, in the units of the inputs.
 
     Parameters
@@ -129,8 +130,8 @@ def cell_and_errors(block, covariance, extent, reduce):
         Covariance of the free entries of its reciprocal basis.
     extent : ndarray of shape (dimension,)
         Lengths of the ranges of the inputs.
-    reduce : bool
-        Whether to report the shortest vectors instead of those of the block.
+    unit : ndarray of shape (dimension,) or None
+        If given, report the vectors that are shortest in these units instead of those of the block.
 
     Returns
     -------
@@ -138,8 +139,9 @@ def cell_and_errors(block, covariance, extent, reduce):
     """
     turns = np.linalg.inv(block.reciprocal.T)  # rows are lattice vectors, relative to the extent
     change = np.eye(len(turns))
-    if reduce:
-        change = np.rint(shortest_basis(turns * extent) @ np.linalg.inv(turns * extent))
+    if unit is not None:
+        cell = turns * extent / unit
+        change = np.rint(shortest_basis(cell) @ np.linalg.inv(cell))
     places = np.argwhere(block.free)
     slopes = np.empty((len(places), *turns.shape))
     for slope, (row, column) in zip(slopes, places, strict=True):
@@ -174,23 +176,22 @@ class WaveModel:
         self.rows, self.trend = rows, trend
         self._trend_columns = trend(rows.inputs)
         self._n_outputs = rows.targets.shape[1]
-        self._n_trend = len(trend.start())
-        self.n_common = self._n_trend + self._n_outputs
+        self.n_common = 1 + self._n_outputs
 
-    # A vector holds the logarithms of: what the trend's prior depends on, noise of each output, then for each block
-    # its signal variance and length scales.
+    # A vector holds the logarithms of: amplitude of the trend's waves, noise of each output, then for each block its
+    # signal variance and length scales.
 
     def start(self, blocks):
         """A vector to begin with."""
-        parts = [self.trend.start(), np.full(self._n_outputs, np.log(0.5))]
+        parts: list = [[np.log(0.1)], np.full(self._n_outputs, np.log(0.5))]
         parts += [[np.log(0.5 / (2 * len(block.indices))), *[np.log(0.3)] * block.n_scales] for block in blocks]
         return np.concatenate(parts)
 
     def _bounds(self, blocks):
-        pairs = [_NOISE_BOUNDS] * self._n_outputs
+        pairs = [_TREND_BOUNDS, *[_NOISE_BOUNDS] * self._n_outputs]
         for block in blocks:
             pairs += [_SIGNAL_BOUNDS, *[_LENGTH_BOUNDS] * block.n_scales]
-        return np.vstack([self.trend.bounds(), np.log(pairs)])
+        return np.log(pairs)
 
     def columns(self, blocks):
         """All columns: trend, then cosine and sine of every wave of each block."""
@@ -203,7 +204,7 @@ class WaveModel:
 
     def prior(self, blocks, vector):
         """Prior variances of all columns."""
-        parts = [self.trend.log_prior(vector[: self._n_trend])[0]]
+        parts = [self.trend.log_prior(vector[0])[0]]
         for block, (signal, *scales) in zip(blocks, self._split(blocks, vector), strict=True):
             parts.append(np.repeat(signal - 0.5 * block.squares() @ np.exp(2 * np.array(scales)), 2))
         return np.exp(np.concatenate(parts))
@@ -220,13 +221,13 @@ class WaveModel:
         prior = self.prior(blocks, vector)
         total, by_prior, by_noise, results = 0.0, np.zeros(len(prior)), np.empty(self._n_outputs), []
         for output in range(self._n_outputs):
-            result = evidence(linear, prior, np.exp(vector[self._n_trend + output]), output)
+            result = evidence(linear, prior, np.exp(vector[1 + output]), output)
             total += result.log_evidence
             slope, by_noise[output] = result.gradient()
             by_prior += slope
             results.append(result)
         start = self.trend.n_columns
-        parts = [by_prior[:start] @ self.trend.log_prior(vector[: self._n_trend])[1], by_noise]
+        parts: list = [[by_prior[:start] @ self.trend.log_prior(vector[0])[1]], by_noise]
         for block, (_, *scales) in zip(blocks, self._split(blocks, vector), strict=True):
             slope = by_prior[start : start + 2 * len(block.indices)].reshape(-1, 2).sum(axis=1)
             parts += [[slope.sum()], -(slope @ block.squares()) * np.exp(2 * np.array(scales))]
@@ -315,15 +316,12 @@ class WaveModel:
 def _maximise(objective, start, bounds, max_iter):
     """Maximum of a function that returns value and gradient, near a start."""
     start = np.clip(start, bounds[:, 0], bounds[:, 1])
-    reference = objective(start)[0]  # differences of the evidence matter, not its size
 
-    def loss(point):
-        try:
-            value, gradient = objective(point)
-        except NotPositiveDefiniteError:  # rounding outweighs the prior: a wall that the line search turns back from
-            return 1e6 + abs(reference), np.zeros_like(point)
-        return reference - value, -gradient
+    def negative(point):
+        value, gradient = objective(point)
+        return -value, -gradient
 
+    loss, reference = with_wall(negative, start)
     options = {"maxiter": max_iter, "ftol": 1e-7}
     result = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    return result.x, float(reference - result.fun)
+    return result.x, -float(result.fun + reference)
