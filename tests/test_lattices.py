@@ -217,3 +217,13 @@ def test_sublattices_are_different_and_have_the_index(dimension, index):
         for other in changes[:i]:
             relation = change @ np.linalg.inv(other)
             assert np.abs(relation - np.rint(relation)).max() > 1e-6
+
+
+def test_lengths_are_compared_in_any_units():
+    basis = np.array([[0, 2.0], [1, 0.3]])
+    np.testing.assert_allclose(shortest_basis(1e-10 * basis), 1e-10 * shortest_basis(basis))
+    np.testing.assert_allclose(shortest_basis(np.eye(3)), np.eye(3))
+
+
+def test_a_rhombus_is_the_centring_of_a_rectangle():
+    np.testing.assert_allclose(short_bases([[1, 2.3], [1, -2.3]])[-1], [[2, 0], [0, 4.6]], atol=1e-12)

@@ -573,3 +573,17 @@ def test_a_faint_period_is_taken_with_a_warning():
     assert len(model.period_search_) == 0
     assert model.kernel_.period == model.period_search_.candidates[0].period
     assert_close(model.kernel_.period, PERIOD, model.period_std_)
+
+
+def test_the_order_of_the_inputs_does_not_matter():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (300, 2)) * [20, 60] + [0, 100]
+    y = (
+        np.sin(2 * np.pi * X[:, 0] / 2.3)
+        + np.cos(2 * np.pi * X[:, 1] / 8.1)
+        + X[:, 1] / 15
+        + 0.1 * rng.normal(size=300)
+    )
+    first, second = (TorusGPRegressor(period="auto", columns=columns).fit(X, y) for columns in ([0, 1], [1, 0]))
+    np.testing.assert_allclose(first.predict(X), second.predict(X), atol=1e-3)
+    assert first.score(X, y) > 0.99

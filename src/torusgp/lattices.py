@@ -82,7 +82,10 @@ def shortest_basis(basis):
     dimension = len(basis)
     radius = np.linalg.norm(reduced, axis=1).max()
     points = lattice_points(reduced, radius * (1 + 1e-9))
-    points = points[np.lexsort([*points.T, np.linalg.norm(points @ reduced, axis=1).round(9)])]
+    lengths = (np.linalg.norm(points @ reduced, axis=1) / radius).round(9)
+    # of equally long vectors, those along the first inputs come first
+    directions = -np.abs(points @ reduced / radius).round(9)
+    points = points[np.lexsort([*directions.T[::-1], lengths])]
     points = points[points.any(axis=1)]
     chosen = np.empty((0, dimension), dtype=np.int64)
     for point in points:
@@ -107,10 +110,10 @@ def canonical_signs(basis):
 
 
 def short_bases(basis, most=16):
-    """Bases of the lattice whose vectors are short, shortest in total first, and in two dimensions the centred cell.
+    """Bases of the lattice whose vectors are short, shortest in total first, and in two dimensions a centred cell.
 
     A product kernel depends on the basis: these are the ones worth trying. In two dimensions they are the three made
-    of the shortest vectors, and the rectangular one that a lattice with two equal sides is the centring of.
+    of the shortest vectors, and of their sums and differences the pair that is most nearly a rectangle.
 
     Parameters
     ----------
@@ -136,14 +139,22 @@ def short_bases(basis, most=16):
     changes.sort(key=lambda change: np.linalg.norm(change @ shortest, axis=1).sum())
     changes = changes[:most]
     if dimension == 2:
-        changes += [np.array([[1, 1], [1, -1]])]
+        centred = [np.array([[1, 1], [1, -1]]) @ change for change in changes]
+        angles = [abs(_cosine(change @ shortest)) for change in centred]
+        changes.append(centred[int(np.argmin(angles))])  # the one that is most nearly a rectangle
     return [by_length(change @ shortest) for change in changes]
+
+
+def _cosine(basis):
+    """Cosine of the angle between two vectors."""
+    return basis[0] @ basis[1] / np.prod(np.linalg.norm(basis, axis=1))
 
 
 def by_length(basis):
     """The same vectors, shortest first, with canonical signs."""
     basis = np.asarray(basis, dtype=float)
-    return canonical_signs(basis[np.argsort(np.linalg.norm(basis, axis=1).round(9), kind="stable")])
+    lengths = np.linalg.norm(basis, axis=1)
+    return canonical_signs(basis[np.argsort((lengths / lengths.max()).round(9), kind="stable")])
 
 
 def sublattice_changes(dimension, index):

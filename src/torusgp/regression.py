@@ -261,6 +261,7 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _set_up_period(self, rows):
         """Find what is unknown of the period, and the slow change beside it."""
+        has_trend = self._has_trend()
         setup = set_up_period(
             self.period,
             check_period_names(self.learn),
@@ -273,7 +274,7 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             self._report,
         )
         self._nyquist = setup.nyquist
-        self.trend_ = setup.trend if self._has_trend() else None
+        self.trend_ = setup.trend if has_trend else None
         if setup.search is not None:
             self.period_search_, self.period_std_ = setup.search, setup.period_std
         warn_of_phases(rows.X, TorusKernel(period=setup.periods[0]))
@@ -288,7 +289,7 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _trend_inputs(self):
         """Dimensions of the torus whose inputs the trend depends on: each input once."""
-        return np.unique(self._columns, return_index=True)[1]
+        return np.sort(np.unique(self._columns, return_index=True)[1])
 
     def _best_basis(self, source, start, names, periods):
         """Starting point in the basis of the lattice that has the most evidence with few columns."""
@@ -478,7 +479,7 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        elif self.n_components != "auto" and not small_against_noise(self._template, learned, 0.1):
+        elif self._more_would_help(learned):
             warnings.warn(
                 f"The {index_set.n_components} columns leave out {self.truncation_error_:.2g} of the signal variance, "
                 "which is not small against the noise: standard deviations are too small where data are few. Raise "
@@ -500,6 +501,12 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 + (", or use backend='dense'." if self.backend_ == "finufft" else "."),
                 stacklevel=3,
             )
+
+    def _more_would_help(self, learned):
+        """Whether a given number of columns was too small; what a grid cannot show needs no more of them."""
+        if self.n_components == "auto" or small_against_noise(self._template, learned, 0.1):
+            return False
+        return self._nyquist is None or learned.index_set.n_components >= self.n_components - 1
 
     def _set_model(self, hyperparameters, index_set, prior_variances, linear, center):
         kernel = self._template.kernel(hyperparameters)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.signal import lfilter
 
 from torusgp import find_period
 from torusgp.lattices import canonical_signs
@@ -502,3 +503,59 @@ def test_rows_of_weight_zero_do_not_make_enough():
     weight[:5] = 1
     with pytest.raises(ValueError, match="5 rows are too few"):
         find_period(np.arange(50.0), np.arange(50.0), sample_weight=weight)
+
+
+def test_periods_stay_within_their_limits():
+    rng = np.random.default_rng(0)
+    t = rng.uniform(0, 60, 120)
+    y = np.sin(2 * np.pi * t / 4.7) + 0.6 * np.sin(4 * np.pi * t / 4.7 + 1) + 0.3 * rng.normal(size=120)
+    assert all(one.period >= 6.0 for one in find_period(t, y, min_period=6.0).candidates)
+    X = rng.uniform(0, 100, (500, 2))
+    y = np.sin(2 * np.pi * X[:, 0] / 8) + np.sin(2 * np.pi * X[:, 1] / 30) + 0.2 * rng.normal(size=500)
+    assert not find_period(X, y, max_period=[5, 50]).candidates
+    np.testing.assert_allclose(find_period(X, y, max_period=[10, 50])[0].period, [8, 30], rtol=5e-3)
+
+
+def test_a_given_period_beyond_nyquist_is_refused():
+    t = np.arange(200.0)
+    with pytest.raises(ValueError, match=r"period holds 0\.5, which is shorter than"):
+        find_period(t, np.sin(t), period=[0.5, "auto"])
+
+
+def red_noise(seed, n):
+    return lfilter([1], [1, -0.9], 0.3 * np.random.default_rng(seed).normal(size=n))
+
+
+@pytest.mark.parametrize("seed", [101, 102, 103])
+def test_coloured_noise_does_not_make_a_multiple_of_the_period(seed):
+    t = np.arange(500.0)
+    y = np.sin(2 * np.pi * t / 17.3) + 0.5 * np.cos(4 * np.pi * t / 17.3) + red_noise(seed, 500)
+    assert find_period(t, y, max_periods=1)[0].period == pytest.approx(17.3, rel=0.03)
+
+
+SHAPES = {
+    "square": lambda turns: np.sign(np.sin(2 * np.pi * turns)),
+    "saw": lambda turns: turns % 1,
+    "spike": lambda turns: 3.0 * (turns % 1 < 0.02),
+    "impulses": lambda turns: 4.0 * (np.rint(turns * 37.3) % 37 == 0),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_many_harmonics_are_one_period(shape):
+    t = np.arange(1000.0)
+    y = SHAPES[shape](t / 37.3) + 0.2 * np.random.default_rng(0).normal(size=1000)
+    found = find_period(t, y)
+    assert len(found) == 1
+    assert found[0].period == pytest.approx(37.0 if shape == "impulses" else 37.3, rel=1e-3)
+
+
+@pytest.mark.parametrize("scale", [(1.0, 1000.0), (1e-9, 1e3)])
+def test_units_of_the_inputs_do_not_matter(scale):
+    rng = np.random.default_rng(0)
+    grid = np.mgrid[:40, :50].reshape(2, -1).T.astype(float)
+    phases = 2 * np.pi * grid @ np.linalg.inv([[7, 1], [2, 9]])
+    y = np.cos(phases[:, 0]) + np.sin(phases[:, 1]) + 0.3 * rng.normal(size=len(grid))
+    change = find_period(grid * scale, y, lattice=True)[0].period / scale @ np.linalg.inv([[7, 1], [2, 9]])
+    assert np.abs(change - np.rint(change)).max() < 0.01
+    assert abs(round(np.linalg.det(change))) == 1

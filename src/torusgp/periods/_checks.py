@@ -59,7 +59,10 @@ def check_known(period, dimension):
 
 def check_limit(value, name, dimension):
     """A positive number for each input."""
-    limit = np.asarray(value, dtype=float)
+    try:
+        limit = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        limit = np.empty(0)
     if limit.shape not in ((), (dimension,)) or not (limit > 0).all():
         raise ValueError(f"{name} must be a positive number, or one for each of the {dimension} inputs, got {value!r}.")
     return np.broadcast_to(limit, (dimension,))

@@ -20,6 +20,7 @@ _FEW_HARMONICS = {1: 6, 2: 24, 3: 62}  # waves of a candidate
 _N_WAVES = 24
 _HOPELESS = 50.0  # log evidence below the best from which a polish does not lead back
 _MULTIPLES = {1: (2, 3, 5), 2: (2, 3), 3: (2,)}  # of a lattice that a finer one is tried for
+_ROUNDING = 1 + 1e-9  # a period may lie at a limit
 _STRONG = 20.0  # times the power beside it: a wave that is no noise of any colour
 _MOST_SIMPLER = 4  # steps from a multiple to a lattice
 _MOST_HARMONICS = 48  # of a single input
@@ -124,10 +125,11 @@ class _Search:
             self.highest = np.minimum(extent / check_limit(min_period, "min_period", dimension), self._nyquist_turns())
             # harmonics tell of a fundamental, too
             self.highest_wave = np.minimum(_FASTER * self.highest, self._nyquist_turns())
-        self.fewest_turns = FEWEST_TURNS
+        self.lowest = np.full(dimension, FEWEST_TURNS)
         if max_period is not None:
-            self.fewest_turns = float((extent / check_limit(max_period, "max_period", dimension)).min())
-        if self.fewest_turns > self.highest.min():
+            self.lowest = extent / check_limit(max_period, "max_period", dimension)
+        self.fewest_turns = float(self.lowest.min())
+        if (self.lowest > self.highest).any():
             raise ValueError(
                 f"max_period={max_period!r} is below the shortest period that can be found, "
                 f"{(extent / self.highest).max():.4g}."
@@ -135,7 +137,8 @@ class _Search:
         mean = np.average(y, axis=0, weights=weight)
         std = np.sqrt(np.average((y - mean) ** 2, axis=0, weights=weight))
         if not (std > 1e-12 * np.abs(mean)).all() or not std.all():
-            raise ValueError(f"y is constant ({mean[0]:g} in every row): it repeats with any period.")
+            constant = mean[std <= 1e-12 * np.abs(mean)][0]
+            raise ValueError(f"y is constant ({constant:g} in every row): it repeats with any period.")
         self.y_mean, self.y_std = mean, std
         self.rows = ScaledRows((X - self.sampling.middle) / extent, (y - mean) / std, weight)
         self.model = self.scout = WaveModel(self.rows, TrendColumns.slow(dimension))
@@ -145,7 +148,13 @@ class _Search:
         self.unit = self.sampling.unit / extent  # of frequencies
         self._curvatures = {}  # by fit: each takes several passes over the rows
         fixed = np.zeros((1, 1), dtype=bool)
-        self.given = tuple(replace(self._block(np.array([[extent[0] / p]])), free=fixed) for p in given)
+        blocks = [self._block(np.array([[extent[0] / period]])) for period in given]
+        if None in blocks:
+            raise ValueError(
+                f"period holds {given[blocks.index(None)]:g}, which is shorter than inputs on this grid can show, "
+                f"{1 / self.sampling.nyquist[0]:g}."
+            )
+        self.given = tuple(replace(block, free=fixed) for block in blocks)
 
     def _nyquist_turns(self):
         return self.sampling.nyquist * self.sampling.extent
@@ -289,7 +298,7 @@ class _Search:
                 break
             basis = change @ block.reciprocal
             finer = self._block(shortest_basis(basis) if self.lattice else basis, len(block.indices))
-            if finer is None:
+            if finer is None or not self._is_allowed(finer):
                 break
             fit = self.model.polish(self.model.fit((*fit.blocks[:-1], finer), fit.vector))
         return fit
@@ -318,7 +327,7 @@ class _Search:
         polished: list = []
         for fit in fits[:_POLISHED]:
             fit = self.scout.polish(fit)
-            if self._turns(fit.blocks[-1]) < self.fewest_turns:
+            if not self._is_allowed(fit.blocks[-1]):
                 continue
             if not any(same_lattice(fit.blocks[-1].reciprocal, other.blocks[-1].reciprocal) for other in polished):
                 polished.append(self._enriched(self.scout, fit) if len(self.known) == 1 else fit)
@@ -341,11 +350,14 @@ class _Search:
             result |= np.abs(np.abs(turns)[:, None] - harmonics).min(axis=1) < _SAME_WAVE
         return result
 
-    def _turns(self, block):
-        """Fewest turns over the data of any wave of the lattice, or along any axis."""
+    def _is_allowed(self, block):
+        """Whether a lattice, or the periods along the inputs, lie between the shortest and the longest period."""
         if self.lattice:
-            return np.linalg.norm(shortest_basis(block.reciprocal)[0])
-        return np.abs(np.diag(block.reciprocal))[np.isnan(self.known)].min()
+            shortest = shortest_basis(block.reciprocal)
+            slow = np.linalg.norm(shortest[0]) < self.fewest_turns
+            return not slow and (np.abs(shortest) <= self.highest * _ROUNDING).all()
+        turns, unknown = np.abs(np.diag(block.reciprocal)), np.isnan(self.known)
+        return bool(((turns >= self.lowest / _ROUNDING) & (turns <= self.highest * _ROUNDING))[unknown].all())
 
     def _enriched(self, model, fit):
         """A fit with as many harmonics of its last block as are worth their price."""

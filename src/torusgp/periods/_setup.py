@@ -13,6 +13,7 @@ from torusgp.periods._sampling import Sampling
 from torusgp.periods._search import find_period
 from torusgp.periods._trend import Trend
 
+_MOST_TRIED = 100_000  # columns among which those below Nyquist's frequency are looked for
 PERIOD_NAMES = ("period", "lattice")
 
 
@@ -205,10 +206,11 @@ def below_nyquist(index_set, kernel, size, nyquist):
     if len(inside) == len(index_set.frequencies):
         return index_set
     wanted, larger = (size + 1) // 2, size
-    while index_set.name == "adaptive" and len(inside) < wanted:
+    cell = np.abs(np.linalg.inv(waves))
+    # most frequencies that lie below; infinite where an input lies on no grid
+    possible = np.prod(2 * np.floor(cell @ nyquist) + 1) / 2 + 1
+    while index_set.name == "adaptive" and len(inside) < min(wanted, possible) and larger <= _MOST_TRIED:
         larger *= 2
-        before, inside = len(inside), kept(adaptive(kernel, larger, dimension=index_set.dimension).frequencies)
-        if len(inside) == before and larger > 4 * size:  # all that the grid can show
-            break
+        inside = kept(adaptive(kernel, larger, dimension=index_set.dimension).frequencies)
     order = np.argsort(-kernel.log_coefficients(inside), kind="stable")[:wanted]
     return from_frequencies(inside[np.sort(order)])

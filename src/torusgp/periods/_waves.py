@@ -113,7 +113,8 @@ def few_harmonics(basis, metric, highest, most):
         points = points[(np.abs(points @ basis) <= highest * (1 + 1e-9)).all(axis=1)]
         if len(points) > 2 * most or radius ** len(basis) > 1e3 * most * volume:  # the rest is too fast
             break
-    points = points[np.lexsort([*points.T, np.linalg.norm(points @ metric, axis=1).round(9)])]
+    lengths = np.linalg.norm(points @ metric, axis=1) / radius
+    points = points[np.lexsort([*points.T, lengths.round(9)])]
     points = points[points.any(axis=1)]
     leading = points[np.arange(len(points)), (points != 0).argmax(axis=1)]
     return points[leading > 0][:most]
