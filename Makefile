@@ -12,9 +12,10 @@ PINNED := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMEXPR_NUM
 # Extra arguments, as in: make test PYTEST_ARGS="-k kernel -x"
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
+PAPER_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-all lint format bench clean
+.PHONY: help venv demo test test-all lint format bench paper clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -43,6 +44,9 @@ format: $(VENV)/.installed-dev ## fix style and formatting where that is automat
 
 bench: $(VENV)/.installed-dev ## run the benchmarks, on one thread
 	$(PINNED) $(BIN)/python -m benchmarks $(BENCH_ARGS)
+
+paper: $(VENV)/.installed-dev ## repeat the paper's figures and table; TORUSGP_DATA names the folder of its images
+	$(PINNED) $(BIN)/python -m paper $(PAPER_ARGS)
 
 clean: ## remove the environment, caches and build products
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
