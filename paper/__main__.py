@@ -1,6 +1,6 @@
 """Run experiments: those named, or all; then write the page that sets their numbers beside the paper's.
 
-python -m paper                        # all, about 20 minutes on two cores
+python -m paper                        # all, ten minutes on two idle cores
 python -m paper gram claims            # two of them, and the page with what is in the folder
 python -m paper --quick --results DIR  # everything in small, within a minute
 """

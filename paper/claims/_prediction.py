@@ -42,8 +42,8 @@ def judge_fewer_columns(record):
     return verdict(
         np.mean(good),
         f"columns for the best RMSE of RFF+W (within 2 %), {record['settings']['n_train']} points: {'; '.join(texts)}",
-        "in high dimensions the cross has few sizes and no interaction of three inputs; with learned length scales "
-        "random features adapt to the inputs that matter",
+        "the cross treats all inputs alike, though later ones matter little, and has few sizes in high dimensions: in "
+        "D = 9 181 columns, interactions of two inputs only, and then 853",
     )
 
 
@@ -68,7 +68,7 @@ def judge_fewer_points(record):
         np.mean(good),
         f"RMSE over that of RFF+W at {record['settings']['n_columns']} columns, geometric mean over training sizes: "
         f"{'; '.join(texts)}",
-        "the cross of this size lacks interactions of the function in high dimensions",
+        "in D = 9 the largest cross within these columns has 181 and no interaction of three inputs",
     )
 
 

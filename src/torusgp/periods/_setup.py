@@ -13,7 +13,8 @@ from torusgp.periods._sampling import Sampling
 from torusgp.periods._search import find_period
 from torusgp.periods._trend import Trend
 
-_MOST_TRIED = 100_000  # columns among which those below Nyquist's frequency are looked for
+_MOST_TRIED = 1_000_000  # frequencies below Nyquist's that are looked at one by one
+_FARTHER = 16  # times the columns wanted, among which they are looked for if there are more
 PERIOD_NAMES = ("period", "lattice")
 
 
@@ -205,12 +206,14 @@ def below_nyquist(index_set, kernel, size, nyquist):
     inside = kept(index_set.frequencies)
     if len(inside) == len(index_set.frequencies):
         return index_set
-    wanted, larger = (size + 1) // 2, size
-    cell = np.abs(np.linalg.inv(waves))
-    # most frequencies that lie below; infinite where an input lies on no grid
-    possible = np.prod(2 * np.floor(cell @ nyquist) + 1) / 2 + 1
-    while index_set.name == "adaptive" and len(inside) < min(wanted, possible) and larger <= _MOST_TRIED:
-        larger *= 2
-        inside = kept(adaptive(kernel, larger, dimension=index_set.dimension).frequencies)
-    order = np.argsort(-kernel.log_coefficients(inside), kind="stable")[:wanted]
+    if index_set.name == "adaptive":
+        with np.errstate(invalid="ignore"):  # an input on no grid has no highest frequency
+            reach = np.floor(np.abs(np.linalg.inv(waves)) @ nyquist)  # along each axis of the torus
+        if np.prod(2 * reach + 1) <= _MOST_TRIED:
+            axes = [np.arange(-k, k + 1) for k in reach.astype(np.int64)]
+            box = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
+            inside = kept(box[len(box) // 2 :])  # lexicographic order: the zero vector is in the middle
+        else:
+            inside = kept(adaptive(kernel, _FARTHER * size, dimension=index_set.dimension).frequencies)
+    order = np.argsort(-kernel.log_coefficients(inside), kind="stable")[: (size + 1) // 2]
     return from_frequencies(inside[np.sort(order)])
