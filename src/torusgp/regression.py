@@ -44,6 +44,7 @@ from torusgp.storage import load_archive, save_archive
 
 _LAYOUT = 1  # version of the file
 _SUBSAMPLE = 5000  # rows on which length scales are first looked for
+_FINALISTS = 3  # bases of a lattice that are compared with all columns
 _PERIOD_ROWS = 100_000  # rows on which a period is learned: each step of it passes over them
 
 
@@ -293,11 +294,14 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _best_basis(self, source, start, names, periods):
         """Starting point in the basis of the lattice that has the most evidence with few columns."""
-        attempts = []
-        for period in periods:
-            attempt = self._learn(source, replace(start, period=period), names, n_components=self._few())
-            attempts.append(attempt)
-        best = max(attempts, key=lambda attempt: attempt.log_evidence)
+        attempts = [
+            self._learn(source, replace(start, period=period), names, n_components=self._few()) for period in periods
+        ]
+        attempts.sort(key=lambda attempt: -attempt.log_evidence)
+        finalists = [  # more columns may prefer another
+            self._learn(source, attempt.hyperparameters, names, search=False) for attempt in attempts[:_FINALISTS]
+        ]
+        best = max(finalists, key=lambda attempt: attempt.log_evidence)
         self._report(f"basis {np.array2string(best.hyperparameters.period, precision=4)} of {len(periods)}")
         return best.hyperparameters
 

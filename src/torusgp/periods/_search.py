@@ -21,6 +21,7 @@ _N_WAVES = 24
 _HOPELESS = 50.0  # log evidence below the best from which a polish does not lead back
 _MULTIPLES = {1: (2, 3, 5), 2: (2, 3), 3: (2,)}  # of a lattice that a finer one is tried for
 _ROUNDING = 1 + 1e-9  # a period may lie at a limit
+_STRONGEST = 5  # harmonics that may be fundamentals themselves
 _STRONG = 20.0  # times the power beside it: a wave that is no noise of any colour
 _MOST_SIMPLER = 4  # steps from a multiple to a lattice
 _MOST_HARMONICS = 48  # of a single input
@@ -235,7 +236,9 @@ class _Search:
     def _parted(self, fit, i, min_gain):
         """Fits with two fractions of a period in its place, which may be their common multiple."""
         trials = []
-        for first, second in combinations(range(2, 7), 2):
+        ratios = contrasts(self.scout, self._last(fit, i)).ratios.sum(axis=1)
+        strongest = fit.blocks[i].indices[np.argsort(-ratios)[:_STRONGEST], 0].tolist()
+        for first, second in combinations(sorted({1, *strongest}), 2):
             bases = [fit.blocks[i].reciprocal * factor for factor in (first, second)]
             if gcd(first, second) == 1 and abs(bases[1][0, 0]) <= self.highest[0]:
                 parts = [self._block(basis) for basis in bases]
