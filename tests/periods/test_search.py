@@ -559,3 +559,16 @@ def test_units_of_the_inputs_do_not_matter(scale):
     change = find_period(grid * scale, y, lattice=True)[0].period / scale @ np.linalg.inv([[7, 1], [2, 9]])
     assert np.abs(change - np.rint(change)).max() < 0.01
     assert abs(round(np.linalg.det(change))) == 1
+
+
+@pytest.mark.parametrize("name", ["max_periods", "max_samples"])
+@pytest.mark.parametrize("value", [0, -1, 2.5, "many"])
+def test_counts_are_checked(name, value):
+    t = np.arange(100.0)
+    with pytest.raises(ValueError, match=f"{name} must be a positive integer, got {value!r}"):
+        find_period(t, np.sin(t), **{name: value})
+
+
+def test_a_search_is_shown_in_few_lines():
+    t = np.arange(100.0)
+    assert len(repr(find_period(t, np.sin(t)))) < 2000

@@ -59,7 +59,7 @@ class PeriodSearch(Sequence):
 
     found: tuple
     candidates: tuple
-    periodogram: Periodogram
+    periodogram: Periodogram = field(repr=False)
     min_gain: float
     trend: Trend = field(repr=False)
     nyquist: np.ndarray = field(repr=False)

@@ -8,7 +8,7 @@ import numpy as np
 
 from torusgp.lattices import shortest_basis, sublattice_changes
 from torusgp.periods._candidates import Waves, axis_candidates, lattice_candidates, same_lattice
-from torusgp.periods._checks import check_known, check_limit, check_rows
+from torusgp.periods._checks import check_count, check_known, check_limit, check_rows
 from torusgp.periods._periodogram import Periodogram, WaveFinder, find_waves
 from torusgp.periods._results import FoundPeriod, PeriodSearch, describe
 from torusgp.periods._sampling import Sampling
@@ -101,6 +101,7 @@ def find_period(
     """
     X, y, weight = check_rows(X, y, sample_weight, noise_scale)
     known = check_known(period, X.shape[1])
+    max_periods, max_samples = check_count(max_periods, "max_periods"), check_count(max_samples, "max_samples")
     if lattice and np.isfinite(known).any():
         raise ValueError(f"lattice=True finds a whole cell, so none of period={period!r} can be given.")
     if X.shape[1] == 1 and not isinstance(period, str):
