@@ -157,6 +157,26 @@ def by_length(basis):
     return canonical_signs(basis[np.argsort((lengths / lengths.max()).round(9), kind="stable")])
 
 
+def cell_errors(cell, changes, covariance):
+    """Standard errors of the entries of a cell, from those of its inverse.
+
+    Parameters
+    ----------
+    cell : ndarray of shape (dimension, dimension)
+        The cell.
+    changes : ndarray of shape (n_parameters, dimension, dimension)
+        Derivatives of the inverse cell in some parameters.
+    covariance : ndarray of shape (n_parameters, n_parameters)
+        Covariance of these.
+
+    Returns
+    -------
+    ndarray of shape (dimension, dimension)
+    """
+    slopes = -cell @ changes @ cell
+    return np.sqrt(np.maximum(np.einsum("iab,ij,jab->ab", slopes, covariance, slopes), 0.0))
+
+
 def sublattice_changes(dimension, index):
     """Integer matrices whose rows span every sublattice of this index, in Hermite normal form."""
     diagonals = [d for d in product(range(1, index + 1), repeat=dimension) if np.prod(d) == index]

@@ -15,6 +15,7 @@ from threadpoolctl import ThreadpoolController
 
 from torusgp.inference import evidence, spectrum_step, with_wall
 from torusgp.kernel import TorusKernel
+from torusgp.lattices import cell_errors
 
 LEARNABLE = ("length_scale", "signal_variance", "noise_variance")
 
@@ -227,11 +228,10 @@ class PeriodMoves:
         inverse = np.zeros((self.size, self._dimension, self._dimension))
         inverse[np.arange(self.size), *self._where] = self._unit
         cell = np.linalg.inv(inverse_cell(period, self._dimension))
-        change = -cell @ inverse @ cell  # of the cell with each step
-        variance = np.maximum(np.einsum("iab,ij,jab->ab", change, covariance, change), 0.0)
+        errors = cell_errors(cell, inverse, covariance)
         if np.ndim(period) == 2:
-            return np.sqrt(variance)
-        return np.sqrt(np.diag(variance)) if self._dimension > 1 else float(np.sqrt(variance[0, 0]))
+            return errors
+        return np.diag(errors).copy() if self._dimension > 1 else float(errors[0, 0])
 
 
 def inverse_cell(period, dimension):

@@ -1,5 +1,7 @@
 """Checks of what a search for periods is given."""
 
+from math import isnan
+
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length
 
@@ -41,6 +43,11 @@ def check_rows(X, y, sample_weight, noise_scale=None):
     return X, y, weight
 
 
+def is_unknown(entry):
+    """Whether an entry of a period says that it is to be found."""
+    return entry is None or (isinstance(entry, str) and entry == "auto") or (isinstance(entry, float) and isnan(entry))
+
+
 def check_known(period, dimension):
     """Known periods, not a number where they are to be found."""
     if isinstance(period, str) and period == "auto":
@@ -49,7 +56,7 @@ def check_known(period, dimension):
         raise ValueError(f"period must be 'auto' or hold one entry for each of the {dimension} inputs, got {period!r}.")
     if any(isinstance(entry, str) and entry != "auto" for entry in period):
         raise ValueError(f"period must hold numbers, or 'auto' where it is to be found, got {period!r}.")
-    known = np.array([np.nan if entry is None or isinstance(entry, str) else float(entry) for entry in period])
+    known = np.array([np.nan if is_unknown(entry) else float(entry) for entry in period])
     if (known <= 0).any() or np.isinf(known).any():
         raise ValueError(f"period must be positive and finite where it is known, got {period!r}.")
     if np.isfinite(known).all():

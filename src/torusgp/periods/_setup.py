@@ -8,6 +8,7 @@ import numpy as np
 from torusgp.index_sets import adaptive, from_frequencies
 from torusgp.lattices import short_bases
 from torusgp.learning import PeriodMoves, inverse_cell
+from torusgp.periods._checks import is_unknown
 from torusgp.periods._results import PeriodSearch, describe
 from torusgp.periods._sampling import Sampling
 from torusgp.periods._search import find_period
@@ -54,9 +55,7 @@ def is_searched(period):
         if period != "auto":
             raise ValueError(f"period must be numbers or 'auto', got {period!r}.")
         return True
-    return np.ndim(period) == 1 and any(
-        entry is None or isinstance(entry, str) or (isinstance(entry, float) and np.isnan(entry)) for entry in period
-    )
+    return np.ndim(period) == 1 and any(is_unknown(entry) for entry in period)
 
 
 def check_period_names(learn):
@@ -169,7 +168,7 @@ def _unknown(period, dimension):
         return np.ones(dimension, dtype=bool)
     if len(period) != dimension:
         raise ValueError(f"period must have one entry for each of the {dimension} dimensions, got {period!r}.")
-    return np.array([entry is None or isinstance(entry, str) or bool(np.isnan(entry)) for entry in period])
+    return np.array([is_unknown(entry) for entry in period])
 
 
 def _merge(given, found, unknown):

@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 
 from torusgp.basis import columns as wave_columns
 from torusgp.inference import LinearStatistics, evidence, with_wall
-from torusgp.lattices import lattice_points, shortest_basis
+from torusgp.lattices import cell_errors, lattice_points, shortest_basis
 
 _NOISE_BOUNDS = (1e-7, 10.0)  # of targets of variance one; less would let rounding outweigh the prior
 _SIGNAL_BOUNDS = (1e-12, 1e2)
@@ -144,13 +144,10 @@ def cell_and_errors(block, covariance, extent, unit):
         cell = turns * extent / unit
         change = np.rint(shortest_basis(cell) @ np.linalg.inv(cell))
     places = np.argwhere(block.free)
-    slopes = np.empty((len(places), *turns.shape))
-    for slope, (row, column) in zip(slopes, places, strict=True):
-        unit = np.zeros(turns.shape)
-        unit[column, row] = 1.0
-        slope[:] = -change @ turns @ unit @ turns * extent
-    variance = np.einsum("iab,ij,jab->ab", slopes, covariance, slopes)
-    return change @ turns * extent, np.sqrt(np.maximum(variance, 0.0))
+    inverse = np.zeros((len(places), *turns.shape))
+    inverse[np.arange(len(places)), places[:, 1], places[:, 0]] = 1 / extent[places[:, 1]]
+    cell = change @ turns * extent
+    return cell, cell_errors(cell, inverse @ np.linalg.inv(change), covariance)
 
 
 @dataclass(frozen=True, eq=False)
