@@ -4,16 +4,15 @@ python -m benchmarks [enumeration] [feature_map] [engine [--quick]] [periods [pa
 """
 
 import sys
+from importlib import import_module
 
-from benchmarks import engine, enumeration, feature_map, periods
-
-BENCHMARKS = {"enumeration": enumeration, "feature_map": feature_map, "engine": engine, "periods": periods}
-TAKE_ARGUMENTS = ("engine", "periods")
-LONG = ("periods",)  # an hour: run only by name
+BENCHMARKS = ("enumeration", "feature_map", "engine", "periods", "gpu")
+TAKE_ARGUMENTS = ("engine", "periods", "gpu")
+BY_NAME = ("periods", "gpu")  # take an hour, or a machine of their own
 
 
 def main(words):
-    chosen = [] if words else [(name, []) for name in BENCHMARKS if name not in LONG]
+    chosen = [] if words else [(name, []) for name in BENCHMARKS if name not in BY_NAME]
     for word in words:
         if word in BENCHMARKS:
             chosen.append((word, []))
@@ -22,8 +21,9 @@ def main(words):
         else:
             sys.exit(f"Unknown benchmark {word}; known are {', '.join(BENCHMARKS)}.")
     for name, arguments in chosen:
-        print(f"\n{name}: {(BENCHMARKS[name].__doc__ or '').splitlines()[0]}", flush=True)
-        BENCHMARKS[name].main(arguments)
+        benchmark = import_module(f"benchmarks.{name}")
+        print(f"\n{name}: {(benchmark.__doc__ or '').splitlines()[0]}", flush=True)
+        benchmark.main(arguments)
 
 
 if __name__ == "__main__":  # spawned workers import this file

@@ -1,10 +1,14 @@
 """Posterior and evidence of a linear model against the normal distribution of its targets."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from tests.backends.devices import DEVICES, check_device
 from tests.exact_regression import central_differences, normal_log_density
+from torusgp import inference
 from torusgp.inference import (
     LinearStatistics,
     NotPositiveDefiniteError,
@@ -28,11 +32,23 @@ def model():
     return F, y, prior, noise
 
 
+@pytest.fixture(params=["lapack", *DEVICES])
+def algebra(request, monkeypatch):
+    """LAPACK as it is; or PyTorch for these small matrices too."""
+    if request.param == "lapack":
+        return
+    check_device(request.param)
+    from torusgp.backends._torch_algebra import TorchAlgebra
+
+    monkeypatch.setattr(inference, "make_algebra", lambda gram, device: TorchAlgebra(gram, request.param))
+
+
 def statistics_of(F, y, weight=None, **extra):
     weight = np.ones(len(F)) if weight is None else weight
     return LinearStatistics((F.T * weight) @ F, (F.T * weight) @ y, weight @ y**2, float(len(F)), **extra)
 
 
+@pytest.mark.usefixtures("algebra")
 @pytest.mark.parametrize("output", [0, 1])
 def test_evidence_is_the_density_of_the_targets(model, output):
     F, y, prior, noise = model
@@ -50,6 +66,7 @@ def test_known_precisions_enter_the_density(model):
     assert result.log_evidence == pytest.approx(normal_log_density(covariance, y[:, 0]), rel=1e-12)
 
 
+@pytest.mark.usefixtures("algebra")
 def test_posterior_is_that_of_ridge_regression(model):
     F, y, prior, noise = model
     posterior = Posterior(statistics_of(F, y), prior, noise)
@@ -61,6 +78,7 @@ def test_posterior_is_that_of_ridge_regression(model):
         )
 
 
+@pytest.mark.usefixtures("algebra")
 @pytest.mark.parametrize("output", [0, 1])
 def test_gradient_is_the_difference_of_the_evidence(model, output):
     F, y, prior, noise = model
@@ -74,6 +92,7 @@ def test_gradient_is_the_difference_of_the_evidence(model, output):
     np.testing.assert_allclose([*by_prior, by_noise], differences, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.usefixtures("algebra")
 def test_a_weight_without_prior_variance_is_as_if_its_column_were_not_there(model):
     F, y, prior, noise = model
     prior = prior.copy()
@@ -86,6 +105,7 @@ def test_a_weight_without_prior_variance_is_as_if_its_column_were_not_there(mode
     np.testing.assert_allclose(with_it.gradient()[1], without.gradient()[1], rtol=1e-10)
 
 
+@pytest.mark.usefixtures("algebra")
 def test_the_step_of_the_spectrum_never_lowers_the_evidence(model):
     F, y, prior, noise = model
     statistics, pairs = statistics_of(F, y), np.array([0, 1, 1, 2, 2, 3, 3])
@@ -98,6 +118,7 @@ def test_the_step_of_the_spectrum_never_lowers_the_evidence(model):
     np.testing.assert_array_equal(prior[1::2], prior[2::2])
 
 
+@pytest.mark.usefixtures("algebra")
 def test_draws_have_the_posterior_mean_and_covariance(model):
     F, y, prior, noise = model
     posterior = Posterior(statistics_of(F, y), prior, noise)
@@ -109,6 +130,7 @@ def test_draws_have_the_posterior_mean_and_covariance(model):
         assert np.abs(np.cov(draws[:, output]) - covariance).max() < 0.05 * covariance.max()
 
 
+@pytest.mark.usefixtures("algebra")
 def test_inexact_statistics_fail_clearly(model):
     F, y, prior, _ = model
     gram = F.T @ F - 1e3 * np.eye(COLUMNS)
@@ -120,6 +142,60 @@ def test_inexactness_compares_rounding_with_the_prior(model):
     F, y, prior, noise = model
     posterior = Posterior(statistics_of(F, y, rounding=1e-6), prior, noise)
     assert posterior.inexactness == pytest.approx((1e-6 * N * prior.max(axis=0) / noise).max())
+
+
+@pytest.mark.usefixtures("algebra")
+def test_whitened_columns_have_the_posterior_variances_as_squared_norms(model):
+    F, y, prior, noise = model
+    posterior = Posterior(statistics_of(F, y), prior, noise)
+    for output in range(2):
+        expected = np.einsum("ni,ij,nj->n", F, posterior.covariance(output), F)
+        np.testing.assert_allclose((posterior.whiten(F, output) ** 2).sum(axis=0), expected, rtol=1e-10)
+        np.testing.assert_array_equal(posterior.factor(output).lower, posterior.factors[output])
+
+
+@pytest.mark.usefixtures("algebra")
+def test_a_posterior_can_be_pickled(model):
+    F, y, prior, noise = model
+    posterior = Posterior(statistics_of(F, y), prior, noise)
+    restored = pickle.loads(pickle.dumps(posterior))
+    np.testing.assert_array_equal(restored.weights, posterior.weights)
+    np.testing.assert_allclose(restored.covariance(1), posterior.covariance(1), rtol=1e-12)
+
+
+def test_the_algebra_is_made_once_and_stays_out_of_pickles(model, monkeypatch):
+    F, y, prior, noise = model
+    made = []
+
+    def make(gram, device):
+        made.append(device)
+        return inference_make(gram)
+
+    inference_make = inference.make_algebra
+    monkeypatch.setattr(inference, "make_algebra", make)
+    statistics = statistics_of(F, y, device="cuda")
+    Posterior(statistics, prior, noise)
+    spectrum_step(statistics, prior, noise, np.arange(COLUMNS))
+    assert made == ["cuda"]
+    restored = pickle.loads(pickle.dumps(statistics))
+    assert "algebra" not in vars(restored)
+    np.testing.assert_array_equal(restored.gram, statistics.gram)
+    assert restored.device == "cuda"
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("device", DEVICES[1:])
+def test_many_columns_on_a_device_equal_those_on_the_cpu(device):
+    check_device(device)
+    rng = np.random.default_rng(0)
+    F, y = rng.normal(size=(2000, 1200)), rng.normal(size=(2000, 2))
+    prior, noise = rng.uniform(0.2, 2, (1200, 2)), np.array([0.3, 0.05])
+    statistics = [statistics_of(F, y), statistics_of(F, y, device=device)]
+    expected, found = (evidence(each, prior[:, 1], noise[1], 1) for each in statistics)
+    assert found.log_evidence == pytest.approx(expected.log_evidence, rel=1e-11)
+    np.testing.assert_allclose(found.weights, expected.weights, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(found.gradient()[0], expected.gradient()[0], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found.gradient()[1], expected.gradient()[1], rtol=1e-9)
 
 
 class TestWall:

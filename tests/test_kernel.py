@@ -14,6 +14,7 @@ from torusgp.index_sets import (
     tensor,
     total_order,
 )
+from torusgp.kernel import to_phases
 from torusgp.lattices import lattice_points
 from torusgp.spectra import Heat, Matern, RationalQuadratic, SquaredExponential, TorusMatern, Warped
 
@@ -216,6 +217,25 @@ def test_phases_of_large_time_stamps_are_exact():
     phases = TorusKernel(period=86400.0).phases(seconds)[:, 0]
     assert phases[0] == phases[1]
     assert np.cos(phases[2] - phases[0]) == pytest.approx(-1, abs=1e-15)
+
+
+@given(
+    period=st.floats(1e-6, 1e9),
+    turns=st.lists(st.integers(-(2**26) + 2, 2**26 - 2), min_size=1, max_size=20),
+    nudge=st.floats(-1e-14, 1e-14),
+)
+def test_phases_are_reduced_as_remainders_are(period, turns, nudge):
+    """The fast reduction is that of ``np.remainder`` to the last bit, right beside whole turns too."""
+    X = (np.array(turns) * period * (1 + nudge))[:, None]
+    X = np.vstack([X, X + 0.37 * period, [[0.0]]])
+    expected = np.remainder(X, period) * (2 * np.pi / period)
+    np.testing.assert_array_equal(to_phases(X, period), expected)
+
+
+@pytest.mark.parametrize("x", [1e300, -1e25, np.finfo(float).tiny, -5e-324, 2.0**60])
+def test_phases_of_extreme_inputs(x):
+    X = np.array([[0.3], [x]])
+    np.testing.assert_array_equal(to_phases(X, 0.7), np.remainder(X, 0.7) * (2 * np.pi / 0.7))
 
 
 @pytest.mark.parametrize(

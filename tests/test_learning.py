@@ -19,7 +19,8 @@ from torusgp.learning import (
     maximise,
     period_standard_errors,
 )
-from torusgp.rows import Rows, RowSource
+from torusgp.regression import TorusGPRegressor
+from torusgp.rows import Compute, Rows, RowSource
 from torusgp.spectra import Heat, Matern, RationalQuadratic, SquaredExponential, TorusMatern
 
 TEMPLATES = {
@@ -94,7 +95,7 @@ def test_gradient_in_the_period_is_the_difference_of_the_evidence(name, backend,
     X, y = make_rows(template.dimension, n=40)
     rng = np.random.default_rng(1)
     rows = Rows(X, y + 3, rng.uniform(0.5, 2, len(X)), rng.uniform(0.5, 2, len(X)))
-    source = RowSource(rows, backend, 1, center, "adaptive")
+    source = RowSource(rows, Compute(backend, 1), center, "adaptive")
     length_scale = np.array([0.3] if "Cartesian" in name else [0.6, 0.9, 0.7][:n_scales])
     period = period if np.ndim(period) == 2 else np.broadcast_to(period, template.dimension)
     here = Hyperparameters(length_scale, np.array([0.8, 1.3]), np.array([0.1, 0.2]), period)
@@ -121,7 +122,7 @@ def test_a_period_is_learned_with_everything_else():
     off = moves.period(np.array([0.5, -0.4, 0.3, 0.6]), true)
     start = Hyperparameters(np.ones(2), np.ones(1), np.full(1, 0.5), off)
     bounds = {"length_scale": (1e-2, 1e2), "signal_variance": (1e-4, 1e4), "noise_variance": (1e-8, 10.0)}
-    source = RowSource(Rows(X, y, None, None), "auto", 1, True, "adaptive")
+    source = RowSource(Rows(X, y, None, None), Compute("auto", 1), True, "adaptive")
     found = learn(source, adaptive, template, start, LEARNABLE, bounds, 41, lambda line: None, moves=moves)
     std = period_standard_errors(source, template, found, moves)
     assert np.abs(found.hyperparameters.period - true).max() < 0.02
@@ -137,7 +138,7 @@ def test_standard_errors_are_those_of_repeated_experiments():
         rng = np.random.default_rng(seed)
         X = rng.uniform(0, 20, (120, 1))
         y = np.sin(2 * np.pi * X / 1.7) + 0.5 * np.cos(4 * np.pi * X / 1.7) + 0.5 * rng.normal(size=(120, 1))
-        source = RowSource(Rows(X, y, None, None), "dense", 1, True, tensor(1, 3))
+        source = RowSource(Rows(X, y, None, None), Compute("dense", 1), True, tensor(1, 3))
         start = Hyperparameters(np.ones(1), np.ones(1), np.full(1, 0.25), 1.7)
         found = maximise(source, template, tensor(1, 3), start, LEARNABLE, bounds, moves)
         errors.append(found.hyperparameters.period - 1.7)
@@ -182,7 +183,7 @@ def test_bounds_hold():
 
 def learn_rows(X, y, length_scale, n_components, search=True, dimension=2):
     template = KernelTemplate(SquaredExponential(), dimension, None)
-    source = RowSource(Rows(X, y, None, None), "auto", 1, True, "adaptive")
+    source = RowSource(Rows(X, y, None, None), Compute("auto", 1), True, "adaptive")
     start = Hyperparameters(np.full(dimension, length_scale), np.array([1.0]), np.array([0.1]), 1.0)
     bounds = {"length_scale": (1e-2, 1e2), "signal_variance": (1e-4, 1e4), "noise_variance": (1e-8, 10.0)}
     lines = []
@@ -266,3 +267,13 @@ def test_evidence_of_the_learned_values_is_the_exact_one():
         values.noise_variance[0],
     )
     assert learned.log_evidence == pytest.approx(exact, abs=1e-4)
+
+
+def test_an_interaction_of_three_without_effects_of_fewer_is_found():
+    """Dimensions that matter together only must not be given up while the set is too small to show them."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(3000, 6))
+    phases = 2 * np.pi * X
+    y = np.sin(phases[:, 0] + phases[:, 1]) * np.cos(phases[:, 2]) + 0.5 * np.cos(phases[:, 3] - phases[:, 4])
+    model = TorusGPRegressor(n_components=301).fit(X[:2000], y[:2000] + 0.1 * rng.normal(size=2000))
+    assert model.score(X[2000:], y[2000:]) > 0.97

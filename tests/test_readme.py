@@ -31,11 +31,19 @@ class TestReadme:
         assert sorted(found) == pytest.approx([7.3, 11.9], rel=1e-3)
         assert sorted(names["model"].kernel_.period) == pytest.approx([7.3, 11.9], rel=1e-3)
 
+    def test_example_of_chunks_counts_all_rows(self, tmp_path, monkeypatch, capsys):
+        monkeypatch.chdir(tmp_path)
+        exec(self.blocks[2], {})
+        rows, noise = re.fullmatch(r"(\d+) rows, noise ([\d.]+)", capsys.readouterr().out.strip()).groups()
+        assert int(rows) == 1_000_000
+        assert float(noise) == pytest.approx(1, abs=0.01)
+        assert (tmp_path / "million.checkpoint").is_file()
+
     def test_example_of_a_kernel_runs(self, tmp_path, monkeypatch):
         matplotlib.use("Agg")
         monkeypatch.chdir(tmp_path)
         names: dict[str, object] = {}
-        exec(self.blocks[2], names)
+        exec(self.blocks[3], names)
         assert (tmp_path / "kernel.png").read_bytes().startswith(PNG_SIGNATURE)
 
     def test_pictures_and_links_exist(self):

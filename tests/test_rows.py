@@ -8,7 +8,7 @@ import pytest
 from torusgp import SufficientStatistics, TorusKernel
 from torusgp.index_sets import adaptive, tensor
 from torusgp.learning import Hyperparameters
-from torusgp.rows import INEXACT, Rows, RowSource, transform_tolerance, warn_of_phases
+from torusgp.rows import INEXACT, Compute, Rows, RowSource, transform_tolerance, warn_of_phases
 from torusgp.statistics import MANY_ROWS
 
 
@@ -36,7 +36,7 @@ def test_merged_rows_count_repetitions(rows):
 
 @pytest.mark.parametrize("backend", ["dense", "finufft"])
 def test_the_source_gives_the_statistics_of_every_set(rows, backend):
-    source = RowSource(rows, backend, 1, True, "adaptive")
+    source = RowSource(rows, Compute(backend, 1), True, "adaptive")
     for length_scale in (1.0, 0.9, 0.3):
         kernel = TorusKernel(length_scale=length_scale)
         index_set = adaptive(kernel, 21, dimension=2)
@@ -50,7 +50,7 @@ def test_the_source_gives_the_statistics_of_every_set(rows, backend):
 
 @pytest.mark.parametrize("backend", ["dense", "finufft"])
 def test_length_scales_may_move_a_little_without_another_pass(rows, backend):
-    source = RowSource(rows, backend, 1, True, "adaptive")
+    source = RowSource(rows, Compute(backend, 1), True, "adaptive")
     kernel = TorusKernel(length_scale=[0.8, 0.5])
     source(adaptive(kernel, 61), kernel)
     first = source.statistics
@@ -60,7 +60,7 @@ def test_length_scales_may_move_a_little_without_another_pass(rows, backend):
 
 
 def test_a_given_set_is_not_widened(rows):
-    source = RowSource(rows, "dense", 1, True, tensor(2, 1))
+    source = RowSource(rows, Compute("dense", 1), True, tensor(2, 1))
     source(tensor(2, 1), TorusKernel())
     assert source.statistics.index_set == tensor(2, 1)
 

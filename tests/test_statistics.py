@@ -229,3 +229,36 @@ def test_threads_follow_the_rows_and_the_environment(monkeypatch):
     assert count_threads(3, 10) == 3
     assert count_threads(None, MANY_ROWS - 1) == 1
     assert count_threads(None, MANY_ROWS) == 1
+
+
+@pytest.mark.parametrize("n_threads", [2, 3])
+def test_sums_do_not_depend_on_the_number_of_threads(n_threads, monkeypatch):
+    """Blocks of rows are summed by threads and added in order, so not even rounding depends on who did it."""
+    monkeypatch.setattr("torusgp.statistics._BLOCK_ROWS", 100)
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(size=(1050, 2)), rng.normal(size=(1050, 2))
+    one, several = (
+        SufficientStatistics(SET, PERIOD, n_outputs=2, backend="finufft", n_threads=n).update(X, y)
+        for n in (1, n_threads)
+    )
+    assert_same(several, one, 1e-13)
+    again = SufficientStatistics(SET, PERIOD, n_outputs=2, backend="finufft", n_threads=n_threads).update(X, y)
+    np.testing.assert_array_equal(again.linear()[0].gram, several.linear()[0].gram)
+    np.testing.assert_array_equal(again.linear()[0].moments, several.linear()[0].moments)
+
+
+def test_large_grids_share_their_threads(monkeypatch):
+    monkeypatch.setattr("torusgp.statistics._SMALL_GRID", 1)
+    X, y = make_rows()
+    shared = SufficientStatistics(SET, PERIOD, n_outputs=2, backend="finufft", n_threads=2).update(X, y)
+    assert_same(shared, gather(X, y, "finufft"), 1e-10)
+
+
+def test_an_error_in_a_thread_reaches_the_caller(monkeypatch):
+    def fail(*_):
+        raise RuntimeError("the transform failed")
+
+    statistics = SufficientStatistics(SET, PERIOD, n_outputs=2, backend="finufft", n_threads=2)
+    monkeypatch.setattr(type(statistics._sums), "add_chunk", fail)
+    with pytest.raises(RuntimeError, match="the transform failed"):
+        statistics.update(*make_rows())

@@ -1,6 +1,7 @@
 """Gaussian-process regression for data that repeats in several directions at once."""
 
-from torusgp import datasets, index_sets, plotting, spectra
+from torusgp import analysis, datasets, index_sets, plotting, sources, spectra
+from torusgp.calendar import CalendarPhases
 from torusgp.feature_regression import BayesianFeatureRegressor
 from torusgp.features import IndexSetFourierFeatures
 from torusgp.kernel import TorusKernel
@@ -12,15 +13,18 @@ from torusgp.warped_features import WarpedFourierFeatures
 
 __all__ = [
     "BayesianFeatureRegressor",
+    "CalendarPhases",
     "IndexSetFourierFeatures",
     "SufficientStatistics",
     "TorusGPRegressor",
     "TorusKernel",
     "WarpedFourierFeatures",
+    "analysis",
     "datasets",
     "find_period",
     "index_sets",
     "mean_negative_log_loss",
     "plotting",
+    "sources",
     "spectra",
 ]

@@ -2,14 +2,20 @@ r"""Posterior and evidence of a Bayesian linear model, from its sufficient stati
 
 The model is :math:`y = F w + \varepsilon` with independent weights :math:`w_j \sim N(0, \lambda_j)` and noise of
 variance :math:`s^2`; F may hold any columns. With :math:`R = \mathrm{diag}(\sqrt{\lambda})` everything follows from
-the Cholesky factor of :math:`B = I + R F'F R / s^2`, whose condition number the prior keeps at bay.
+the Cholesky factor of :math:`B = I + R F'F R / s^2`, whose condition number the prior keeps at bay. It is computed by
+LAPACK, or on a device; see :func:`torusgp.backends.make_algebra`.
+
+Memory grows as ``8 n_columns ** 2`` bytes, the size of a Gram matrix. Beside the Gram matrix of the statistics, the
+evidence holds its factor; its gradient and the posterior covariance need one matrix more.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dpotrf, dpotri
+
+from torusgp.backends import make_algebra
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,8 @@ class LinearStatistics:
         Sum of the logarithms of the precisions that known noise scales give the rows.
     rounding : float
         Error of the entries of the Gram matrix, relative to the number of rows.
+    device : str, optional
+        Where large matrices are factored, such as "cuda"; by default on the CPU.
     """
 
     gram: np.ndarray
@@ -38,6 +46,15 @@ class LinearStatistics:
     n_samples: float
     log_precision: float = 0.0
     rounding: float = np.finfo(float).eps
+    device: str | None = None
+
+    @cached_property
+    def algebra(self):
+        """What factors the posterior precision; it keeps the Gram matrix on the device between evaluations."""
+        return make_algebra(self.gram, self.device)
+
+    def __getstate__(self):
+        return {name: value for name, value in self.__dict__.items() if name != "algebra"}
 
 
 class NotPositiveDefiniteError(np.linalg.LinAlgError):
@@ -86,8 +103,8 @@ class Evidence:
         Logarithm of the marginal likelihood.
     weights : ndarray of shape (n_columns,)
         Posterior mean of the weights.
-    factor : ndarray of shape (n_columns, n_columns)
-        Lower Cholesky factor of B.
+    factor : LapackFactor or TorchFactor
+        Cholesky factor of B.
     root : ndarray of shape (n_columns,)
         Prior standard deviations of the weights.
     residual : float
@@ -96,7 +113,7 @@ class Evidence:
 
     log_evidence: float
     weights: np.ndarray
-    factor: np.ndarray
+    factor: Any
     root: np.ndarray
     residual: float
     n_samples: float
@@ -104,15 +121,11 @@ class Evidence:
 
     def inverse_diagonal(self):
         """Diagonal of the inverse of B: the share of its prior variance that each weight keeps."""
-        inverse, info = dpotri(self.factor, lower=True)
-        if info:
-            raise NotPositiveDefiniteError(f"dpotri failed with code {info}.")
-        return np.diag(inverse).copy()
+        return self.factor.inverse_diagonal()
 
     def covariance(self):
         """Posterior covariance of the weights."""
-        half = solve_triangular(self.factor, np.diag(self.root), lower=True, check_finite=False)
-        return half.T @ half
+        return self.factor.covariance(self.root)
 
     def gradient(self):
         """Derivatives of the log evidence in the logarithms of the prior variances and of the noise variance."""
@@ -143,28 +156,24 @@ def evidence(statistics, prior_variance, noise_variance, output=0):
     Evidence
     """
     root = np.sqrt(prior_variance)
-    scaled = statistics.gram * (root / noise_variance)
-    scaled *= root[:, None]
-    scaled[np.diag_indices_from(scaled)] += 1.0
-    factor, info = dpotrf(scaled.T, lower=True, overwrite_a=True, clean=True)
-    if info:
+    try:
+        factor = statistics.algebra.factor(root, noise_variance)
+    except np.linalg.LinAlgError:
         inexact = statistics.rounding * statistics.n_samples * prior_variance.max() / noise_variance
         raise NotPositiveDefiniteError(
             f"The posterior precision of {len(root)} weights is not positive definite: rounding of the statistics "
             f"amounts to {inexact:.1e} of the prior precision at noise_variance={noise_variance:.3g}. Raise the noise "
             "variance or its lower bound, use fewer columns, or backend='dense', whose statistics are more exact."
-        )
+        ) from None
     moment = statistics.moments[:, output]
-    half = solve_triangular(factor, root * moment / noise_variance, lower=True, check_finite=False)
-    weights = root * solve_triangular(factor, half, lower=True, trans="T", check_finite=False)
+    weights = root * factor.solve(factor.solve(root * moment / noise_variance), transpose=True)
     fit = float(moment @ weights)
     square = float(statistics.squares[output])
-    log_determinant = 2 * np.log(np.diag(factor)).sum()
     n = statistics.n_samples
     log_evidence = -0.5 * (
         n * np.log(2 * np.pi * noise_variance)
         - statistics.log_precision
-        + log_determinant
+        + factor.log_determinant()
         + (square - fit) / noise_variance
     )
     ratio = np.divide(weights, root, out=np.zeros_like(root), where=root > 0)
@@ -226,7 +235,6 @@ class Posterior:
             for output in range(len(noise_variances))
         ]
         self.weights = np.stack([result.weights for result in results], axis=1)
-        self.factors = [result.factor for result in results]
         self.roots = [result.root for result in results]
         self.log_evidence = sum(result.log_evidence for result in results)
         # Error of B that inexact sums cause; unity would be as large as the prior precision.
@@ -236,6 +244,32 @@ class Posterior:
         )
         self._results = results
 
+    @property
+    def factors(self):
+        """Lower Cholesky factors of B of the outputs, as arrays; those of a device are copied from there."""
+        return [result.factor.lower for result in self._results]
+
+    def factor(self, output):
+        """Cholesky factor of B of one output, where it was computed."""
+        return self._results[output].factor
+
+    def whiten(self, columns, output):
+        """Product of the inverse of L with the scaled columns of points.
+
+        Parameters
+        ----------
+        columns : ndarray of shape (n_points, n_columns)
+            Columns of the model at the points.
+        output : int
+            Which output.
+
+        Returns
+        -------
+        ndarray of shape (n_columns, n_points)
+            Its columns have the posterior variances of the points as squared norms.
+        """
+        return self.factor(output).solve((columns * self.roots[output]).T)
+
     def covariance(self, output):
         """Posterior covariance of the weights of one output."""
         return self._results[output].covariance()
@@ -243,8 +277,8 @@ class Posterior:
     def sample_weights(self, n_samples, random_state):
         """Draws of the weights, shape (n_columns, n_outputs, n_samples)."""
         draws = np.empty((*self.weights.shape, n_samples))
-        for output, (factor, root) in enumerate(zip(self.factors, self.roots, strict=True)):
+        for output, root in enumerate(self.roots):
             noise = random_state.standard_normal((len(root), n_samples))
-            spread = solve_triangular(factor, noise, lower=True, trans="T", check_finite=False)
+            spread = self.factor(output).solve(noise, transpose=True)
             draws[:, output] = self.weights[:, [output]] + root[:, None] * spread
         return draws

@@ -347,9 +347,32 @@ def to_phases(X, period):
     """
     X = np.asarray(X, dtype=float)
     if np.ndim(period) < 2:
-        return np.remainder(X, period) * (2 * np.pi / period)  # the remainder is exact
+        phases = np.empty(X.shape[::-1])  # each dimension contiguous, as whoever works on phases wants them
+        for column, one, out in zip(X.T, np.broadcast_to(period, X.shape[1]), phases, strict=True):
+            np.multiply(_remainder(column, float(one)), 2 * np.pi / one, out=out)
+        return phases.T
     turns = X @ np.linalg.inv(period)
     return 2 * np.pi * (turns - np.floor(turns))
+
+
+def _remainder(x, period):
+    """The same as ``np.remainder``, bit by bit, several times faster.
+
+    The period is split into two numbers of half the digits, so that their products with the number of turns are exact;
+    only the last difference is rounded, as that of ``np.remainder`` is.
+    """
+    turns = x / period
+    np.floor(turns, out=turns)
+    if not (turns.max(initial=0.0) < 2**26 and turns.min(initial=0.0) > -(2**26)):  # nor infinities or NaN
+        return np.remainder(x, period)
+    mantissa, exponent = np.frexp(period)
+    high = np.ldexp(np.round(np.ldexp(mantissa, 26)), exponent - 26)
+    rest = turns * high
+    np.subtract(x, rest, out=rest)
+    turns *= period - high
+    rest -= turns
+    # the quotient may have been rounded up to a whole number
+    return np.add(rest, period, out=rest, where=rest < 0) if rest.size and rest.min() < 0 else rest
 
 
 def _check_family(family):

@@ -8,6 +8,7 @@ evidence has fewer local maxima. Only a period that is learned too makes every s
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import comb
 
 import numpy as np
 from scipy.optimize import minimize
@@ -20,7 +21,7 @@ from torusgp.lattices import cell_errors
 LEARNABLE = ("length_scale", "signal_variance", "noise_variance")
 
 _STARTS = (1.0, 0.3, 3.0)  # factors of the given length scale that are tried on the smallest set
-FIRST_COLUMNS = 101
+_FIRST_COLUMNS = (101, 401)  # of the smallest set, at least and at most
 _MAX_ROUNDS = 6
 _SETTLED = 0.02  # change of the logarithm of a length scale up to which the set is kept
 _NEGLIGIBLE_GAIN = 0.1  # gain in log evidence that ends the exchange of sets
@@ -52,6 +53,21 @@ class Hyperparameters:
                 changes[name] = np.exp(vector[start : start + size])
                 start += size
         return replace(self, **changes)
+
+
+def first_columns(dimension):
+    """Number of columns to begin with: enough for the lowest harmonics of all triples of dimensions to be among them.
+
+    Where a set has none of an interaction's columns, dimensions that matter only through it seem not to matter at all,
+    and their length scales never come back.
+
+    Examples
+    --------
+    >>> [first_columns(dimension) for dimension in (1, 2, 4, 6, 8)]
+    [101, 101, 101, 257, 401]
+    """
+    triples = sum(2**order * comb(dimension, order) for order in range(4))
+    return int(np.clip(triples * 11 // 10 | 1, *_FIRST_COLUMNS))
 
 
 @dataclass(frozen=True)
@@ -383,7 +399,7 @@ def learn(
     report,
     *,
     search=True,
-    first=FIRST_COLUMNS,
+    first=None,
     cap=None,
     moves=None,
 ):
@@ -409,8 +425,8 @@ def learn(
         Takes a line of progress.
     search : bool, default=True
         Try several starting length scales on a small set first.
-    first : int, default=101
-        Number of columns to begin with.
+    first : int, optional
+        Number of columns to begin with; by default few, see :func:`first_columns`.
     cap : int, default=2000
         Largest number of columns of "auto".
     moves : PeriodMoves, optional
@@ -422,6 +438,7 @@ def learn(
     """
     cap = MAX_COMPONENTS if cap is None else cap
     problem = _Problem(provider, select, template, names, bounds, report)
+    first = first_columns(template.dimension) if first is None else first
     first = first if n_components == "auto" else min(first, n_components)
     if search and "length_scale" in names:
         scales = [np.clip(factor * start.length_scale, *bounds["length_scale"]) for factor in _STARTS]

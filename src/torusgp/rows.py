@@ -1,7 +1,7 @@
 """Rows of a regression problem, the statistics that can be had from them, and what they cannot tell."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -14,6 +14,25 @@ from torusgp.statistics import MANY_ROWS, SufficientStatistics, count_threads
 INEXACT = 1e-3  # error of the posterior precision, relative to the prior's, that is worth a warning
 _FINEST_TOLERANCE = 1e-14  # what the transforms reach in double precision
 _CHEAP_FLOPS = 2e10  # a second of dense work
+
+
+@dataclass(frozen=True)
+class Compute:
+    """How sums and predictions are computed: parameters of the regressor that change its speed only."""
+
+    backend: str = "auto"
+    n_threads: int | None = None
+    device: str | None = None
+    precision: str = "float64"
+
+    def choose(self, frequencies, n_samples):
+        """Name of the implementation for so many rows."""
+        return choose_backend(self.backend, frequencies, n_samples, self.device)
+
+    def make_predictor(self, frequencies, posterior, n_samples):
+        """Predictor for so many points."""
+        threads = count_threads(self.n_threads, n_samples)
+        return make_predictor(self.choose(frequencies, n_samples), frequencies, posterior, threads, self.device)
 
 
 @dataclass(frozen=True)
@@ -55,8 +74,8 @@ class Rows:
 class RowSource:
     """Linear statistics of any index set: from sums at hand where they cover it, else from another pass over rows."""
 
-    def __init__(self, rows, backend, n_threads, center, index_set, margin=1.25, tolerance=None):
-        self._rows, self._backend, self._n_threads, self._center = rows, backend, n_threads, center
+    def __init__(self, rows, compute, center, index_set, margin=1.25, tolerance=None):
+        self._rows, self._compute, self._center = rows, compute, center
         self._index_set, self._margin, self._tolerance = index_set, margin, tolerance
         self.statistics = None
 
@@ -69,13 +88,12 @@ class RowSource:
             self.statistics = SufficientStatistics.from_data(
                 rows.X,
                 rows.y,
-                self._pool(index_set, kernel),
+                self.surroundings(index_set, kernel, len(rows.X)),
                 period=kernel.period,
                 sample_weight=rows.sample_weight,
                 noise_scale=rows.noise_scale,
-                backend=self._backend,
                 tolerance=self._tolerance,
-                n_threads=self._n_threads,
+                **asdict(self._compute),
             )
         return self.statistics.linear(index_set, self._center)[0]
 
@@ -90,11 +108,11 @@ class RowSource:
         kernel = template.kernel(learned.hyperparameters)
         ratio = (learned.hyperparameters.signal_variance / learned.hyperparameters.noise_variance).max()
         ratio *= column_variances(kernel, learned.index_set.frequencies).max() * statistics.n_samples
-        if statistics.backend == "dense" or statistics.tolerance * ratio <= INEXACT:
+        if statistics.backend != "finufft" or statistics.tolerance * ratio <= INEXACT:
             return statistics
         cheap = len(self._rows.X) * learned.index_set.n_components**2 < _CHEAP_FLOPS
-        if self._backend == "auto" and cheap and _FINEST_TOLERANCE * ratio > INEXACT:
-            self._backend = "dense"  # its sums are exact to rounding
+        if self._compute.backend == "auto" and cheap and _FINEST_TOLERANCE * ratio > INEXACT:
+            self._compute = replace(self._compute, backend="dense", device=None)  # its sums are exact to rounding
         elif statistics.tolerance <= _FINEST_TOLERANCE:
             return statistics
         self._tolerance, self.statistics = _FINEST_TOLERANCE, None
@@ -119,8 +137,7 @@ class RowSource:
         ndarray of shape (dimension, dimension)
         """
         rows = self._rows
-        name = choose_backend(self._backend, index_set.frequencies, len(rows.X))
-        predictor = make_predictor(name, index_set.frequencies, None, count_threads(self._n_threads, len(rows.X)))
+        predictor = self._compute.make_predictor(index_set.frequencies, None, len(rows.X))
         by_phase = predictor.phase_gradient(kernel.phases(rows.X), self._centred(), quadratic, weights)
         by_phase *= self._precision()[:, None]
         return 2 * np.pi * (rows.X - rows.X.mean(axis=0)).T @ by_phase  # a shift of the origin changes nothing
@@ -133,12 +150,13 @@ class RowSource:
         y = self._rows.y
         return y - np.average(y, axis=0, weights=self._precision()) if self._center else y
 
-    def _pool(self, index_set, kernel):
-        """A set and its surroundings, so that length scales may move without another pass."""
+    def surroundings(self, index_set, kernel, n_samples):
+        """A set and what lies around it, so that length scales may move without another pass over so many rows."""
         if isinstance(self._index_set, IndexSet):
             return index_set
-        name = choose_backend(self._backend, index_set.frequencies, len(self._rows.X))
-        if name == "finufft":  # sums cover the box around the frequencies
+        if (
+            self._compute.choose(index_set.frequencies, n_samples) == "finufft"
+        ):  # sums cover the box around the frequencies
             corner = np.ceil(self._margin * np.abs(index_set.frequencies).max(axis=0)).astype(np.int64)
             if self.statistics is not None:  # sets that take turns are then covered together
                 corner = np.maximum(corner, np.abs(self.statistics.covered()).max(axis=0))

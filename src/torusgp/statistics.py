@@ -5,18 +5,26 @@ variance and every subset of the frequencies. They add over chunks, machines and
 """
 
 import os
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 
 import numpy as np
 
-from torusgp.backends import choose_backend, make_sums
+from torusgp.backends import check_resources, choose_backend, has_device, make_sums, sums_rounding
+from torusgp.checkpoints import Checkpoint, CheckpointError
 from torusgp.index_sets import IndexSet
 from torusgp.inference import LinearStatistics
 from torusgp.kernel import TorusKernel, to_phases
+from torusgp.progress import show_progress
+from torusgp.sources import as_source, batches, joined
 from torusgp.storage import load_archive, save_archive
 
 _LAYOUT = 1  # version of the file
 MANY_ROWS = 200_000  # from here on transforms use all cores
+_BLOCK_ROWS = 2**19  # rows that are worked on at once, by one thread
+_UNKNOWN_ROWS = 10**7  # what a source is taken to have that does not know how many it has
+_SMALL_GRID = 2**20  # modes up to which threads take a block of rows each, instead of sharing a transform
 
 
 def count_threads(n_threads, n_samples):
@@ -41,13 +49,17 @@ class SufficientStatistics:
         Period of each input, or a cell whose rows are lattice vectors.
     n_outputs : int, default=1
         Number of targets.
-    backend : {"dense", "finufft"}, default="dense"
+    backend : {"dense", "finufft", "torch"}, default="dense"
         Implementation of the sums. Only sums of the same one can be added.
     tolerance : float, optional
         Error of the ``finufft`` sums relative to the number of rows; by default 1e-14 for few rows, where it is cheap,
         and 1e-12 for many.
     n_threads : int, optional
         Threads of the transforms; by default one for few rows and all for many.
+    device : str, optional
+        Where the ``torch`` sums are gathered and large matrices are factored, such as "cuda".
+    precision : {"float64", "float32", "tf32"}, default="float64"
+        Of the columns and their products in the ``torch`` sums; they are added in float64.
 
     Attributes
     ----------
@@ -69,20 +81,36 @@ class SufficientStatistics:
     True
     """
 
-    def __init__(self, index_set, period=1.0, *, n_outputs=1, backend="dense", tolerance=None, n_threads=None):
+    def __init__(
+        self,
+        index_set,
+        period=1.0,
+        *,
+        n_outputs=1,
+        backend="dense",
+        tolerance=None,
+        n_threads=None,
+        device=None,
+        precision="float64",
+    ):
         if not isinstance(index_set, IndexSet):
             raise ValueError(f"index_set must be an IndexSet, got {index_set!r}.")
         self.index_set = index_set
         kernel = TorusKernel(period=period)
         kernel.resolve_dimension(index_set.dimension)
         self.period = kernel.period
-        self.backend = choose_backend(backend, index_set.frequencies, 0)
+        self.backend = choose_backend(backend, index_set.frequencies, 0, device if backend == "torch" else None)
+        self.device, self.precision = device, precision
+        if self.backend != "finufft":
+            check_resources(index_set.n_components, 0, self.backend, device, n_outputs=0, n_evaluations=0)
         self.tolerance, self.n_threads = 1e-12 if tolerance is None else tolerance, n_threads
         self.n_samples = 0.0
         self.log_precision = 0.0
         self.shift, self.scale = np.zeros(n_outputs), np.ones(n_outputs)
         self.squares = np.zeros(n_outputs)
-        self._sums = make_sums(self.backend, index_set.frequencies, n_outputs, self.tolerance, n_threads)
+        self._sums = make_sums(
+            self.backend, index_set.frequencies, n_outputs, self.tolerance, n_threads, device, precision
+        )
 
     @classmethod
     def from_data(
@@ -97,6 +125,8 @@ class SufficientStatistics:
         backend="auto",
         tolerance=None,
         n_threads=None,
+        device=None,
+        precision="float64",
     ):
         """Statistics of arrays.
 
@@ -114,9 +144,9 @@ class SufficientStatistics:
             How often each row counts.
         noise_scale : array-like of shape (n_samples,), optional
             Known standard deviation of the noise of each row, up to a common factor.
-        backend : {"auto", "dense", "finufft"}, default="auto"
-            Implementation of the sums; "auto" takes the cheaper one.
-        tolerance, n_threads
+        backend : {"auto", "dense", "finufft", "torch"}, default="auto"
+            Implementation of the sums; "auto" takes the cheapest one.
+        tolerance, n_threads, device, precision
             See the class.
 
         Returns
@@ -124,12 +154,171 @@ class SufficientStatistics:
         SufficientStatistics
         """
         y = np.asarray(y, dtype=float)
-        name = choose_backend(backend, index_set.frequencies, len(y))
+        name = choose_backend(backend, index_set.frequencies, len(y), device)
         n_outputs = 1 if y.ndim == 1 else y.shape[1]
         if tolerance is None:
             tolerance = 1e-12 if len(y) >= MANY_ROWS else 1e-14
-        empty = cls(index_set, period, n_outputs=n_outputs, backend=name, tolerance=tolerance, n_threads=n_threads)
+        empty = cls(
+            index_set,
+            period,
+            n_outputs=n_outputs,
+            backend=name,
+            tolerance=tolerance,
+            n_threads=n_threads,
+            device=device,
+            precision=precision,
+        )
         return empty.update(X, y, sample_weight, noise_scale)
+
+    @classmethod
+    def from_source(
+        cls,
+        X,
+        index_set,
+        *,
+        y=None,
+        sample_weight=None,
+        noise_scale=None,
+        columns=None,
+        period=1.0,
+        backend="auto",
+        tolerance=None,
+        n_threads=None,
+        device=None,
+        precision="float64",
+        checkpoint=None,
+        checkpoint_seconds=30.0,
+        progress=None,
+    ):
+        """Statistics of data of any size, in one pass over chunks of rows and in memory that their number does not fix.
+
+        Parameters
+        ----------
+        X : Source, array, iterable or callable, path or pyarrow.dataset.Dataset
+            Arrays of any kind that can be sliced, also memory maps and Zarr arrays; an iterable of chunks
+            ``(X, y)``; Parquet or CSV files. See :func:`torusgp.sources.as_source`.
+        index_set : IndexSet
+            Frequencies to cover.
+        y, sample_weight, noise_scale : array or str, optional
+            Arrays beside an array X; names of the columns of a table.
+        columns : sequence of int or str, optional
+            Input that feeds each dimension of the torus, by position or name; by default one each.
+        period, backend, tolerance, n_threads, device, precision
+            See :meth:`from_data`.
+        checkpoint : path, optional
+            File that holds the statistics so far and the position in the source. After a crash the same call goes on
+            from there. It stays when the pass is complete, and then holds the result.
+        checkpoint_seconds : float, default=30.0
+            Time between two writes of it, at least.
+        progress : bool or callable, optional
+            True shows a bar; a callable takes the number of rows counted so far, after every batch.
+
+        Returns
+        -------
+        SufficientStatistics
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from torusgp.index_sets import tensor
+        >>> rng = np.random.default_rng(0)
+        >>> chunks = ((rng.uniform(size=(1000, 2)), rng.normal(size=1000)) for _ in range(5))
+        >>> SufficientStatistics.from_source(chunks, tensor(2, 3)).n_samples
+        5000.0
+        """
+        names = None if columns is None or not all(isinstance(one, str) for one in columns) else columns
+        inputs = None if names is None else list(dict.fromkeys(names))
+        source = as_source(X, y, sample_weight, noise_scale, inputs)
+        chosen = _input_positions(columns, source, index_set.dimension)
+        name = choose_backend(backend, index_set.frequencies, source.n_rows or _UNKNOWN_ROWS, device)
+        empty = cls(
+            index_set,
+            period,
+            n_outputs=source.n_outputs,
+            backend=name,
+            tolerance=tolerance,
+            n_threads=n_threads,
+            device=device,
+            precision=precision,
+        )
+        checkpoint = None if checkpoint is None else Checkpoint(checkpoint, checkpoint_seconds)
+        return empty.add_source(source, chosen, checkpoint, progress)
+
+    def add_source(self, source, columns, checkpoint=None, progress=None, saved=None, adjust=None):
+        """Add the rows of a source, or what is left of it after a checkpoint.
+
+        Parameters
+        ----------
+        source : Source
+            Where rows come from.
+        columns : sequence of int
+            Input that feeds each dimension of the torus.
+        checkpoint : Checkpoint, optional
+            Where the pass stands; statistics are taken from it if it has some.
+        progress : bool or callable, optional
+            See :meth:`from_source`.
+        saved : pair of dict, optional
+            What else the checkpoint shall hold: content for JSON, and arrays whose names do not start with "sums_".
+        adjust : callable, optional
+            Targets to count, from the inputs of the torus and the targets that were read.
+
+        Returns
+        -------
+        SufficientStatistics
+        """
+        statistics = self if checkpoint is None else self._resumed(checkpoint, columns)
+        more, others = ({}, {}) if saved is None else saved
+
+        def write():
+            content, arrays = statistics.to_archive()
+            content = {"statistics": content, "columns": [int(column) for column in columns], "more": more}
+            checkpoint.save(source, content, arrays | others)
+
+        if checkpoint is not None and checkpoint.content is None:
+            write()  # shows before the work that it can be done
+        with show_progress(progress, source.n_rows) as show:
+            chunks = source.chunks() if checkpoint is None else checkpoint.remaining(source, show)
+            n_rows = 0 if checkpoint is None else checkpoint.n_rows
+            show(n_rows)
+            for some, last in batches(chunks) if checkpoint is None else batches(chunks, checkpoint.due):
+                if some:
+                    batch = joined(some)
+                    X = batch.X[:, columns]
+                    y = batch.y if adjust is None else adjust(X, batch.y)
+                    statistics.update(X, y, batch.sample_weight, batch.noise_scale)
+                    n_rows += len(batch)
+                if checkpoint is not None:
+                    checkpoint.count(some)
+                    if last or checkpoint.due():
+                        write()
+                show(n_rows)
+        return statistics
+
+    def _resumed(self, checkpoint, columns):
+        """Statistics of a checkpoint, which have to be of the same kind as these."""
+        if checkpoint.content is None:
+            return self
+        found = SufficientStatistics.from_archive(checkpoint.content["statistics"], checkpoint.arrays)
+        different = [
+            name
+            for name, same in (
+                ("frequencies", found.index_set == self.index_set),
+                ("period", np.array_equal(found.period, self.period)),
+                ("choice of columns", np.array_equal(checkpoint.content["columns"], columns)),
+                ("number of outputs", len(found.shift) == len(self.shift)),
+                ("backend", found.backend == self.backend),
+                ("tolerance", found.tolerance == self.tolerance),
+                ("precision", found.precision == self.precision),
+            )
+            if not same
+        ]
+        if different:
+            raise CheckpointError(
+                f"{checkpoint.path} was written with another {' and '.join(different)}: {found!r}, columns "
+                f"{checkpoint.content['columns']}. Delete that file to start anew, or name another one."
+            )
+        found.n_threads = self.n_threads
+        return found
 
     def update(self, X, y, sample_weight=None, noise_scale=None):
         """Add rows.
@@ -152,16 +341,35 @@ class SufficientStatistics:
             # a spread that is all rounding would blow rounding up
             self.scale = np.where(spread > 1e-12 * np.abs(self.shift), spread, 1.0)
             self.scale[self.scale == 0] = 1.0
-        targets = (y - self.shift) / self.scale
-        if self.backend == "finufft":
-            self._sums.n_threads = count_threads(self.n_threads, len(X))
-        self._sums.add_chunk(to_phases(X, self.period), precision, targets)
-        self.squares = self.squares + precision @ targets**2
+        self._add_blocks(X, y, precision)
         self.n_samples += float(weight.sum())
         if noise_scale is not None:
             used = weight > 0
             self.log_precision += float(weight[used] @ np.log(precision[used] / weight[used]))
         return self
+
+    def _add_blocks(self, X, y, precision):
+        """Add rows block by block: phases and scaled targets of all of them are never in memory at once."""
+        threads = count_threads(self.n_threads, len(X)) if self.backend == "finufft" else 1
+        step = min(_BLOCK_ROWS, -(-len(X) // threads))
+        blocks = [slice(start, start + step) for start in range(0, len(X), step)]
+
+        def add_block(rows, sums):
+            targets = (y[rows] - self.shift) / self.scale
+            sums.add_chunk(to_phases(X[rows], self.period), precision[rows], targets)
+            return sums, precision[rows] @ targets**2
+
+        if threads > 1 and self._sums.size <= _SMALL_GRID:
+            # Faster than sharing a transform; sums that are added in order do not depend on the number of threads.
+            parts = _in_order(lambda rows: add_block(rows, self._sums.empty()), blocks, threads)
+        else:
+            if self.backend == "finufft":
+                self._sums.n_threads = threads
+            parts = (add_block(rows, self._sums) for rows in blocks)
+        for sums, squares in parts:
+            if sums is not self._sums:
+                self._sums.add(sums)
+            self.squares = self.squares + squares
 
     def _check_rows(self, X, y, sample_weight, noise_scale):
         X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
@@ -213,12 +421,13 @@ class SufficientStatistics:
     def __add__(self, other):
         if not isinstance(other, SufficientStatistics):
             return NotImplemented
-        result = self._empty()
+        result = self.empty()
         result += self
         result += other
         return result
 
-    def _empty(self):
+    def empty(self):
+        """Statistics of no rows, otherwise like these."""
         return SufficientStatistics(
             self.index_set,
             self.period,
@@ -226,6 +435,8 @@ class SufficientStatistics:
             backend=self.backend,
             tolerance=self.tolerance,
             n_threads=self.n_threads,
+            device=self.device,
+            precision=self.precision,
         )
 
     def __repr__(self):
@@ -290,8 +501,16 @@ class SufficientStatistics:
             offset, taken_off = -self.shift / self.scale, np.zeros(len(self.shift))
             squares = self.squares - 2 * offset * moments[0] + offset**2 * total
         moments = (moments - offset * gram[:, :1]) * self.scale
-        rounding = self.tolerance if self.backend == "finufft" else 4 * np.finfo(float).eps
-        linear = LinearStatistics(gram, moments, squares * self.scale**2, self.n_samples, self.log_precision, rounding)
+        rounding = sums_rounding(self.backend, self.tolerance, self.precision)
+        linear = LinearStatistics(
+            gram,
+            moments,
+            squares * self.scale**2,
+            self.n_samples,
+            self.log_precision,
+            rounding,
+            getattr(self._sums, "device", self.device),  # sums on a device know which one "by default" means
+        )
         return linear, taken_off
 
     def save(self, path):
@@ -303,6 +522,8 @@ class SufficientStatistics:
         content = {
             "backend": self.backend,
             "tolerance": self.tolerance,
+            "device": self.device,
+            "precision": self.precision,
             "n_samples": self.n_samples,
             "log_precision": self.log_precision,
             "set_name": self.index_set.name,
@@ -336,10 +557,44 @@ class SufficientStatistics:
             index_set,
             period,
             n_outputs=len(arrays["shift"]),
-            backend=content["backend"],
             tolerance=content["tolerance"],
+            **_where_it_can_be(content),
         )
         result.n_samples, result.log_precision = content["n_samples"], content["log_precision"]
         result.shift, result.scale, result.squares = arrays["shift"], arrays["scale"], arrays["squares"]
         result._sums.set_arrays({name[5:]: array for name, array in arrays.items() if name.startswith("sums_")})
         return result
+
+
+def _where_it_can_be(content):
+    """Backend, device and precision of stored sums; where that device is absent, their arrays serve on the CPU."""
+    device, precision = content.get("device"), content.get("precision", "float64")
+    if device is not None and not has_device(device):
+        return {"backend": "dense" if content["backend"] == "torch" else content["backend"]}
+    return {"backend": content["backend"], "device": device, "precision": precision}
+
+
+def _input_positions(columns, source, dimension):
+    """Positions of the inputs that feed the dimensions of the torus."""
+    names = list(source.names or ())
+    available = f"the source has {source.n_inputs} input(s)" + (f": {names}" if names else "")
+    columns = range(source.n_inputs) if columns is None else columns
+    if len(columns) != dimension:
+        raise ValueError(f"{dimension} columns are needed, one for each dimension; got {list(columns)}, {available}.")
+    positions = [names.index(one) if one in names else one for one in columns]
+    for one in positions:
+        if isinstance(one, str) or not 0 <= one < source.n_inputs:
+            raise ValueError(f"There is no column {one!r}: {available}.")
+    return positions
+
+
+def _in_order(function, items, n_threads):
+    """Results of a function of each item, computed by threads that are never far ahead of what is asked for."""
+    with ThreadPoolExecutor(n_threads) as pool:
+        waiting: deque = deque()
+        for item in items:
+            waiting.append(pool.submit(function, item))
+            if len(waiting) > n_threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()

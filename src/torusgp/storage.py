@@ -5,6 +5,7 @@ keys ``format`` (always "torusgp"), ``kind`` (what is stored), ``version`` (of t
 names of the arrays) and ``content`` (all that is not an array). The archive's own checksums tell a damaged file.
 """
 
+import glob
 import json
 import os
 import tempfile
@@ -13,6 +14,9 @@ import zlib
 from pathlib import Path
 
 import numpy as np
+
+_UNFINISHED = ".part"  # end of the names of files that are being written
+_RANDOM = "?" * 8  # what tempfile puts before it
 
 
 def save_archive(path, kind, version, content, arrays):
@@ -23,7 +27,7 @@ def save_archive(path, kind, version, content, arrays):
     header = json.dumps(
         {"format": "torusgp", "kind": kind, "version": version, "arrays": sorted(arrays), "content": content}
     )
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.", suffix=_UNFINISHED)
     try:
         with os.fdopen(handle, "wb") as file:
             np.savez(file, header=np.array(header), **arrays)
@@ -34,6 +38,12 @@ def save_archive(path, kind, version, content, arrays):
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def remove_leftovers(path):
+    """Remove what is left of writes to this file that were killed."""
+    for leftover in path.parent.glob(f"{glob.escape(path.name)}.{_RANDOM}{_UNFINISHED}"):
+        leftover.unlink(missing_ok=True)
 
 
 def _umask():

@@ -70,6 +70,26 @@ def test_sums_hold_subsets_in_any_order_only(rows):
     assert not sums.holds(np.array([[0, 0], [7, 7]]))
 
 
+@pytest.mark.parametrize("entries", [1, 100, 2**22])
+def test_the_gram_matrix_is_gathered_in_blocks(rows, entries, monkeypatch):
+    sums, F = sums_of(*rows), columns(rows[0], FREQUENCIES)
+    monkeypatch.setattr(dense_module, "_BLOCK_ENTRIES", entries)
+    gram = sums.gram(FREQUENCIES)
+    np.testing.assert_array_equal(gram, gram.T)
+    np.testing.assert_allclose(gram, (F.T * rows[1]) @ F, atol=1e-12)
+
+
+def test_the_sums_of_a_subset_go_on(rows):
+    phases, precision, targets = rows
+    first, second, subset = slice(0, 60), slice(60, None), FREQUENCIES[[0, 5, 2]]
+    sums = sums_of(phases[first], precision[first], targets[first]).subset(subset)
+    sums.add_chunk(phases[second], precision[second], targets[second])
+    whole = sums_of(*rows)
+    np.testing.assert_allclose(sums.gram(subset), whole.gram(subset), atol=1e-12)
+    np.testing.assert_allclose(sums.moments(subset), whole.moments(subset), atol=1e-12)
+    np.testing.assert_array_equal(sums.to_arrays()["gram"], np.triu(sums.to_arrays()["gram"]))
+
+
 def test_predictor_is_the_linear_model(rows, predictor):
     phases = rows[0][:20]
     F = columns(phases, FREQUENCIES)

@@ -1,15 +1,16 @@
 """The readable reference: every sum over rows is a matrix product with the columns of the basis.
 
-Rows pass in chunks of bounded size, so memory does not depend on their number.
+Rows pass in chunks of bounded size, so memory does not depend on their number. The sums take ``8 n_columns ** 2``
+bytes, and so does the Gram matrix that they give out.
 """
 
 import numpy as np
-from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dsyrk
 
 from torusgp.basis import columns
 
 _CHUNK_BYTES = 2**25  # columns of a chunk of rows
+_BLOCK_ENTRIES = 2**22  # entries of the Gram matrix that are gathered at once
 
 
 def _chunks(n_rows, n_columns):
@@ -18,13 +19,40 @@ def _chunks(n_rows, n_columns):
         yield slice(start, min(start + step, n_rows))
 
 
-class GramSums:
+class ColumnSums:
+    """Sums that are kept for each pair of columns of a fixed list of frequencies."""
+
+    def __init__(self, frequencies):
+        self.frequencies = frequencies
+
+    def holds(self, frequencies):
+        """Whether the sums determine those of these frequencies."""
+        return self._positions(frequencies) is not None
+
+    def covered(self):
+        """All frequencies that the sums cover."""
+        return self.frequencies
+
+    def _positions(self, frequencies):
+        if frequencies is self.frequencies or np.array_equal(frequencies, self.frequencies):
+            return np.arange(len(frequencies))
+        where = {tuple(row): i for i, row in enumerate(self.frequencies.tolist())}
+        found = [where.get(tuple(row)) for row in frequencies.tolist()]
+        return None if None in found else np.array(found)
+
+    def _columns(self, frequencies):
+        """Numbers of the columns of frequencies, whose first is the zero vector."""
+        pairs = self._positions(frequencies)
+        return np.column_stack([2 * pairs - 1, 2 * pairs]).ravel()[1:]
+
+
+class GramSums(ColumnSums):
     """Sums of products of columns with each other and with the targets, for a fixed list of frequencies."""
 
     name = "dense"
 
     def __init__(self, frequencies, n_outputs):
-        self.frequencies = frequencies
+        super().__init__(frequencies)
         n_columns = 2 * len(frequencies) - 1
         self._gram = np.zeros((n_columns, n_columns), order="F")  # the upper triangle is kept
         self._moments = np.zeros((n_columns, n_outputs))
@@ -53,32 +81,18 @@ class GramSums:
         """Sum of the precisions, and of their products with the targets."""
         return self._gram[0, 0], self._moments[0]
 
-    def holds(self, frequencies):
-        """Whether the sums determine those of these frequencies."""
-        return self._positions(frequencies) is not None
-
-    def covered(self):
-        """All frequencies that the sums cover."""
-        return self.frequencies
-
-    def _positions(self, frequencies):
-        if frequencies is self.frequencies or np.array_equal(frequencies, self.frequencies):
-            return np.arange(len(frequencies))
-        where = {tuple(row): i for i, row in enumerate(self.frequencies.tolist())}
-        found = [where.get(tuple(row)) for row in frequencies.tolist()]
-        return None if None in found else np.array(found)
-
-    def _columns(self, frequencies):
-        pairs = self._positions(frequencies)
-        return np.column_stack([2 * pairs - 1, 2 * pairs]).ravel()[1:] if pairs[0] == 0 else None
-
     def gram(self, frequencies):
         """Matrix of the sums of products of the columns of these frequencies."""
         chosen = self._columns(frequencies)
-        upper = self._gram[np.ix_(chosen, chosen)] + self._gram.T[np.ix_(chosen, chosen)]
+        result = np.empty((len(chosen), len(chosen)))
+        step = max(1, _BLOCK_ENTRIES // len(chosen))
+        for start in range(0, len(chosen), step):
+            block = result[start : start + step]
+            where = np.ix_(chosen[start : start + step], chosen)
+            np.add(self._gram[where], self._gram.T[where], out=block)
         # one of the two triangles is zero, but the diagonal is counted twice
-        upper[np.diag_indices_from(upper)] /= 2
-        return upper
+        result[np.diag_indices_from(result)] /= 2
+        return result
 
     def moments(self, frequencies):
         """Sums of products of the columns with the targets, shape (n_columns, n_outputs)."""
@@ -87,7 +101,9 @@ class GramSums:
     def subset(self, frequencies):
         """Sums of these frequencies alone."""
         result = GramSums(frequencies, self._moments.shape[1])
-        result._gram[:] = np.triu(self.gram(frequencies))
+        result._gram = self.gram(frequencies).T  # symmetric, so this is only another order in memory
+        for column in range(len(result._gram)):
+            result._gram[column + 1 :, column] = 0.0
         result._moments[:] = self.moments(frequencies)
         return result
 
@@ -127,8 +143,7 @@ class DensePredictor:
         return self.mean(phases, self.posterior.weights[:, [output]])[:, 0], self.variance(phases, output)
 
     def _whitened(self, features, output):
-        factor, root = self.posterior.factors[output], self.posterior.roots[output]
-        return solve_triangular(factor, (features * root).T, lower=True, check_finite=False)
+        return self.posterior.whiten(features, output)
 
     def covariance(self, phases, output):
         """Posterior covariance of one output between all points."""
@@ -141,7 +156,7 @@ class DensePredictor:
         for rows in _chunks(len(phases), len(weights)):
             derivative = self._derivative(phases[rows])
             for i, wave in enumerate(waves):
-                result[rows, i] = derivative @ (weights * _per_column(wave)[:, None])
+                result[rows, i] = derivative @ (weights * per_column(wave)[:, None])
         return result
 
     def gradient_variance(self, phases, waves, output):
@@ -150,7 +165,7 @@ class DensePredictor:
         for rows in _chunks(len(phases), 2 * len(self.frequencies)):
             derivative = self._derivative(phases[rows])
             for i, wave in enumerate(waves):
-                result[rows, i] = (self._whitened(derivative * _per_column(wave), output) ** 2).sum(axis=0)
+                result[rows, i] = (self._whitened(derivative * per_column(wave), output) ** 2).sum(axis=0)
         return result
 
     def phase_gradient(self, phases, targets, quadratic, weights):
@@ -189,5 +204,6 @@ class DensePredictor:
         return derivative
 
 
-def _per_column(wave):
+def per_column(wave):
+    """Wave numbers of frequencies, for each of their columns."""
     return np.repeat(wave, 2)[1:]

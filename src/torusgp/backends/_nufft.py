@@ -6,6 +6,7 @@ frequencies are asked for later. Likewise the posterior variance :math:`\phi' \S
 polynomial on those modes.
 """
 
+from copy import copy
 from functools import lru_cache
 
 import finufft
@@ -30,6 +31,18 @@ class ModeSums:
         self.tolerance, self.n_threads = tolerance, n_threads
         self._weights = np.zeros(4 * self.box + 1, dtype=complex)
         self._targets = np.zeros((n_outputs, *(2 * self.box + 1)), dtype=complex)
+
+    @property
+    def size(self):
+        """Number of modes that are summed."""
+        return self._weights.size
+
+    def empty(self):
+        """Sums of no rows, on the same modes and for one thread."""
+        result = copy(self)
+        result._weights, result._targets = np.zeros_like(self._weights), np.zeros_like(self._targets)
+        result.n_threads = 1
+        return result
 
     def covered(self):
         """All frequencies that the sums cover, one of each pair, the zero vector first."""

@@ -4,9 +4,11 @@ As in scikit-learn, a display computes what it shows once (``from_...``), keeps 
 as asked (``plot``). Matplotlib is imported when something is drawn; install it with ``pip install "torusgp[plot]"``.
 """
 
+from torusgp.plotting._attribution import AttributionDisplay
 from torusgp.plotting._base import check_matplotlib
 from torusgp.plotting._calibration import CalibrationDisplay
 from torusgp.plotting._coefficients import CoefficientDisplay
+from torusgp.plotting._effects import EffectDisplay
 from torusgp.plotting._gram_matrix import GramMatrixDisplay
 from torusgp.plotting._index_set import IndexSetDisplay
 from torusgp.plotting._inpainting import InpaintingDisplay
@@ -18,8 +20,10 @@ from torusgp.plotting._spectrum import SpectrumDisplay
 from torusgp.plotting._truncation_error import TruncationErrorDisplay
 
 __all__ = [
+    "AttributionDisplay",
     "CalibrationDisplay",
     "CoefficientDisplay",
+    "EffectDisplay",
     "GramMatrixDisplay",
     "IndexSetDisplay",
     "InpaintingDisplay",

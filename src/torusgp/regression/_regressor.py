@@ -10,19 +10,19 @@ from sklearn.utils import check_array, check_consistent_length, check_random_sta
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from torusgp import learning
-from torusgp.backends import choose_backend, make_predictor
+from torusgp.backends import check_resources
+from torusgp.blocks import is_dask
 from torusgp.features import interaction_limit, make_index_set, resolve_columns
 from torusgp.index_sets import IndexSet, check_budget, from_frequencies
 from torusgp.inference import Posterior
 from torusgp.kernel import TorusKernel, check_positive_array
 from torusgp.lattices import by_length
 from torusgp.learning import (
-    FIRST_COLUMNS,
     LEARNABLE,
     Hyperparameters,
     KernelTemplate,
-    Learned,
     column_variances,
+    first_columns,
     learn,
     learn_spectrum,
     period_standard_errors,
@@ -30,22 +30,23 @@ from torusgp.learning import (
 )
 from torusgp.periods import (
     PERIOD_NAMES,
-    Trend,
     below_nyquist,
     check_period_names,
     is_searched,
     set_up_period,
 )
-from torusgp.rows import INEXACT, Rows, RowSource, transform_tolerance, warn_of_phases
-from torusgp.serialisation import from_json, to_json
+from torusgp.regression._blocks import fit_blocks, predict_blocks
+from torusgp.regression._files import load_model, save_model
+from torusgp.regression._streams import fit_stream
+from torusgp.rows import INEXACT, Compute, Rows, RowSource, transform_tolerance, warn_of_phases
+from torusgp.sources import is_streamed
 from torusgp.spectra import Spectrum
-from torusgp.statistics import SufficientStatistics, count_threads
-from torusgp.storage import load_archive, save_archive
+from torusgp.statistics import count_threads
 
-_LAYOUT = 1  # version of the file
 _SUBSAMPLE = 5000  # rows on which length scales are first looked for
+_SCOUT_COLUMNS = 1001  # columns of that search, at most: it is about length scales, not about the last digits
 _FINALISTS = 3  # bases of a lattice that are compared with all columns
-_PERIOD_ROWS = 100_000  # rows on which a period is learned: each step of it passes over them
+PERIOD_ROWS = 100_000  # rows on which a period is learned: each step of it passes over them
 
 
 @dataclass
@@ -111,10 +112,16 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Bounds of learned length scales.
     signal_variance_bounds, noise_variance_bounds : pair of float, optional
         Bounds of learned variances; by default wide multiples of the variance of the targets.
-    backend : {"auto", "dense", "finufft"}, default="auto"
-        How sums over rows are computed; "auto" takes the cheaper one.
+    backend : {"auto", "dense", "finufft", "torch"}, default="auto"
+        How sums over rows are computed; "auto" takes the cheapest one.
     n_threads : int, optional
         Threads of the transforms; by default one for few rows and all for many.
+    device : str, optional
+        Device of PyTorch that takes over what is dense, such as "cuda": sums and predictions in more than three
+        dimensions, and large matrices.
+    precision : {"float64", "float32", "tf32"}, default="float64"
+        Of the columns and their products with ``backend="torch"``; the sums are in float64. Less is faster, and a
+        warning says if the data are too many or the noise too small for it.
     verbose : int or callable, default=0
         Print progress if positive; a callable takes each line of it.
 
@@ -180,6 +187,8 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         noise_variance_bounds=None,
         backend="auto",
         n_threads=None,
+        device=None,
+        precision="float64",
         verbose=0,
     ):
         self.kernel = kernel
@@ -200,6 +209,8 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.noise_variance_bounds = noise_variance_bounds
         self.backend = backend
         self.n_threads = n_threads
+        self.device = device
+        self.precision = precision
         self.verbose = verbose
 
     def __sklearn_tags__(self):
@@ -209,56 +220,117 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     # Fitting -----------------------------------------------------------------------------------------------------
 
-    def fit(self, X, y, sample_weight=None, noise_scale=None):
+    def fit(self, X, y=None, sample_weight=None, noise_scale=None, checkpoint=None):
         """Gather the statistics of the data and learn what is to be learned.
+
+        Data of any size are read in one pass, in memory that their number does not fix: chunks, files, memory maps
+        and Dask collections. Where the period is learned and with how many columns is then decided on a sample, of
+        up to 100,000 rows; the rest is learned from the statistics of all rows.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), optional
+        X : array-like of shape (n_samples, n_features), or a source of rows
+            Inputs. Or an iterable of chunks ``(X, y)``; a Parquet or CSV file, its columns named by ``y`` and
+            ``columns``; a Zarr array; a large memory map: see :func:`torusgp.sources.as_source`. Or a Dask array or
+            data frame.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), str or sequence of str
+            Targets, or the names of their columns in a table; None if X is an iterable of chunks.
+        sample_weight : array-like of shape (n_samples,) or str, optional
             How often each row counts.
-        noise_scale : array-like of shape (n_samples,), optional
+        noise_scale : array-like of shape (n_samples,) or str, optional
             Known standard deviation of the noise of each row, up to a common factor that ``noise_variance`` learns.
+        checkpoint : path, optional
+            File that holds how far a pass over a source has come: after a crash the same call goes on from there,
+            and counts every row once. It stays when all is done; delete it to start anew.
 
         Returns
         -------
         self
         """
+        if is_dask(X):
+            return fit_blocks(self, X, y, sample_weight, noise_scale, checkpoint)
+        if checkpoint is not None or is_streamed(X, y):
+            return fit_stream(self, X, y, sample_weight, noise_scale, checkpoint)
         rows = self._start(X, y, sample_weight, noise_scale)
+        learned, source = self._learn_from_rows(rows)
+        self._first_guess = learned
+        self.statistics_ = source.exact_enough(learned, self._template)
+        self._finish(learned)
+        return self
+
+    def _learn_from_rows(self, rows, preliminary=False):
+        """Learn everything from rows in memory: the outcome, and the source of their statistics.
+
+        If it is preliminary, a given number of columns is not reached for yet: more rows are to come.
+        """
+        self._check_size(*rows.y.shape)
         setup = self._set_up_period(rows)
         if self.trend_ is not None:
-            rows = replace(rows, y=rows.y - self.trend_.mean(rows.X[:, self._trend_inputs()]))
+            rows = replace(rows, y=self._without_trend(rows.X, rows.y))
         if len(rows.X) <= 2 * _SUBSAMPLE:
             rows = rows.merged()
         self._set_cap(len(rows.X))
         start, names = self._starting_point(rows, setup.periods[0]), self._names()
-        search, first = True, FIRST_COLUMNS
+        search, first = True, None
         many = len(rows.X) > 2 * _SUBSAMPLE
         some = self._source(rows.take(_choose(len(rows.X), _SUBSAMPLE)), 1) if many else self._source(rows)
         if len(setup.periods) > 1:  # the bases of a lattice
             start = self._best_basis(some, start, names, setup.periods)
         if many and "length_scale" in names:  # the landscape is searched on some of the rows
             self._report(f"searching length scales on {_SUBSAMPLE} of {len(rows.X)} rows")
-            scouted = self._learn(some, start, names)
+            scouted = self._learn(some, start, names, n_components=self._scout_size())
             start, search, first = scouted.hyperparameters, False, scouted.index_set.n_components + 2
         if setup.moves is not None:
-            enough = rows.take(_choose(len(rows.X), _PERIOD_ROWS)) if len(rows.X) > _PERIOD_ROWS else rows
+            enough = rows.take(_choose(len(rows.X), PERIOD_ROWS)) if len(rows.X) > PERIOD_ROWS else rows
             learned = self._learn_period(self._source(enough), start, names, setup.moves, search, first)
             start, search, first = learned.hyperparameters, False, learned.index_set.n_components + 2
+        elif len(rows.X) > 2 * PERIOD_ROWS and not preliminary and self._passes_are_dear(start, len(rows.X)):
+            enough = self._source(rows.take(_choose(len(rows.X), PERIOD_ROWS)))
+            learned = self._learn(enough, start, names, search=search, first=first)
+            start, search, first = learned.hyperparameters, False, learned.index_set.n_components
         source = self._source(rows, tolerance=transform_tolerance(start, len(rows.X)))
-        if setup.moves is None or len(rows.X) > _PERIOD_ROWS:
-            learned = self._learn(source, start, names, search=search, first=first)
-        self._first_guess = learned
-        self.statistics_ = source.exact_enough(learned, self._template)
-        self._finish(learned)
-        return self
+        if setup.moves is None or len(rows.X) > PERIOD_ROWS:
+            size = self._scout_size() if preliminary else None
+            learned = self._learn(source, start, names, search=search, first=first, n_components=size)
+        return learned, source
+
+    def _passes_are_dear(self, start, n_samples):
+        """Whether sums over all rows cost so much that few sets of columns should be tried on them."""
+        index_set = self._select(self._template.kernel(start), self._scout_size() or self._few())
+        return self._compute().choose(index_set.frequencies, n_samples) != "finufft"
+
+    def _check_size(self, n_samples, n_outputs):
+        """Raise if so many columns as were asked for do not fit into memory."""
+        given = self.index_set.n_components if isinstance(self.index_set, IndexSet) else self.n_components
+        if given != "auto":
+            dimension = len(self._columns)
+            name = self._compute().choose(np.zeros((given // 2 + 1, dimension), int), n_samples)
+            n_evaluations = 100 if self._names() else 1
+            check_resources(
+                given,
+                n_samples,
+                name,
+                self.device,
+                n_outputs=n_outputs,
+                dimension=dimension,
+                n_evaluations=n_evaluations,
+            )
+
+    def _scout_size(self):
+        """Number of columns while the length scales are still being looked for; None for the final one."""
+        automatic = self.n_components == "auto" or isinstance(self.index_set, IndexSet)
+        return None if automatic else min(self.n_components, _SCOUT_COLUMNS)
+
+    def _without_trend(self, X, y):
+        """Targets less the slow change beside the period, for inputs of the dimensions of the torus."""
+        return y if self.trend_ is None else y - self.trend_.mean(X[:, self._trend_inputs()])
+
+    def _compute(self):
+        return Compute(self.backend, self.n_threads, self.device, self.precision)
 
     def _source(self, rows, n_threads=None, tolerance=None):
-        n_threads = self.n_threads if n_threads is None else n_threads
-        return RowSource(rows, self.backend, n_threads, self.center, self.index_set, tolerance=tolerance)
+        compute = self._compute() if n_threads is None else replace(self._compute(), n_threads=n_threads)
+        return RowSource(rows, compute, self.center, self.index_set, tolerance=tolerance)
 
     def _set_up_period(self, rows):
         """Find what is unknown of the period, and the slow change beside it."""
@@ -306,7 +378,8 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return best.hyperparameters
 
     def _few(self):
-        return FIRST_COLUMNS if self.n_components == "auto" else min(FIRST_COLUMNS, self.n_components)
+        few = first_columns(self._template.dimension)
+        return few if self.n_components == "auto" else min(few, self.n_components)
 
     def _learn_period(self, source, start, names, moves, search, first):
         """Learn the period together with everything else, and its standard errors."""
@@ -340,7 +413,7 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             rows = self._start(X, y, sample_weight, noise_scale)
             self._set_up_period(rows)
             self._set_cap(len(rows.X))
-            source = RowSource(rows, self.backend, self.n_threads, self.center, self.index_set, margin=2.0)
+            source = RowSource(rows, self._compute(), self.center, self.index_set, margin=2.0)
             self._first_guess = self._learn(source, self._starting_point(rows, self.period), self._names())
             self.statistics_ = source.covering(self._first_guess, self._template)
         else:
@@ -351,10 +424,18 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _start(self, X, y, sample_weight, noise_scale):
         """Check parameters and the first rows, and warn of what cannot work."""
+        self._forget()
+        rows = self._validate_rows(X, y, sample_weight, noise_scale, reset=True)
+        self._check_parameters()
+        return rows
+
+    def _forget(self):
+        """Drop what an earlier fit has left."""
         for leftover in ("statistics_", "_first_guess", "_model", "period_search_", "period_std_"):
             if hasattr(self, leftover):
                 delattr(self, leftover)
-        rows = self._validate_rows(X, y, sample_weight, noise_scale, reset=True)
+
+    def _check_parameters(self):
         if isinstance(self.learn, str):
             raise ValueError(f"learn must be a collection of names, as in learn=({self.learn!r},), got a string.")
         known = [*LEARNABLE, "spectrum", *PERIOD_NAMES]
@@ -363,19 +444,12 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise ValueError(f"learn holds {sorted(unknown)}; it may hold {known}.")
         if self.n_components != "auto":
             check_budget(self.n_components)
-        choose_backend(self.backend, np.zeros((1, rows.X.shape[1]), int), 1)
-        return rows
+        self._compute().choose(np.zeros((1, len(self._columns)), int), 1)
 
     def _validate_rows(self, X, y, sample_weight, noise_scale, reset):
         X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float64, reset=reset)
         if reset:
-            self._y_ndim = y.ndim
-            self._columns = resolve_columns(self, self.columns)
-            limit = interaction_limit(self.max_interaction, self.index_set)
-            period = 1.0 if is_searched(self.period) else self.period
-            kernel = TorusKernel(self.kernel, self.length_scale, period, max_interaction=limit)
-            dimension = kernel.resolve_dimension(len(self._columns))
-            self._template = KernelTemplate(kernel.family, dimension, limit)
+            self._set_shapes(y.ndim)
         y = y.astype(float, copy=False).reshape(len(y), -1)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
@@ -388,9 +462,19 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 raise ValueError(f"noise_scale must be positive, its smallest value is {noise_scale.min()!r}.")
         return Rows(X[:, self._columns], y, sample_weight, noise_scale)
 
+    def _set_shapes(self, y_ndim):
+        """Fix what follows from the parameters and the shapes of the data."""
+        self._y_ndim = y_ndim
+        self._columns = resolve_columns(self, self.columns)
+        limit = interaction_limit(self.max_interaction, self.index_set)
+        period = 1.0 if is_searched(self.period) else self.period
+        kernel = TorusKernel(self.kernel, self.length_scale, period, max_interaction=limit)
+        dimension = kernel.resolve_dimension(len(self._columns))
+        self._template = KernelTemplate(kernel.family, dimension, limit)
+
     def _set_cap(self, n_samples):
         """Largest number of columns of "auto": few rows cannot tell many frequencies apart, and it would take long."""
-        self._cap = min(learning.MAX_COMPONENTS, max(2 * FIRST_COLUMNS, 4 * int(n_samples)))
+        self._cap = min(learning.MAX_COMPONENTS, max(2 * first_columns(self._template.dimension), 4 * int(n_samples)))
 
     def _names(self):
         return tuple(name for name in LEARNABLE if name in self.learn)
@@ -434,9 +518,7 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             return index_set
         return below_nyquist(index_set, kernel, size, self._nyquist)
 
-    def _learn(
-        self, source, start, names, search=True, select=None, first=FIRST_COLUMNS, moves=None, n_components=None
-    ):
+    def _learn(self, source, start, names, search=True, select=None, first=None, moves=None, n_components=None):
         automatic = self.n_components == "auto" and not isinstance(self.index_set, IndexSet)
         if n_components is None:
             n_components = "auto" if automatic else self._budget()
@@ -522,22 +604,29 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """The model of the rows seen so far."""
         check_is_fitted(self, "statistics_")
         if self._model is None:
-            linear, center = self.statistics_.linear(self._first_guess.index_set)
-            self._set_variance(linear.squares / linear.n_samples, center)
-            self._set_cap(linear.n_samples)
-            start = self._first_guess.hyperparameters
-            if "signal_variance" in self.learn:
-                start = replace(start, signal_variance=self._variance.copy())
-            if "noise_variance" in self.learn:
-                start = replace(start, noise_variance=0.1 * self._variance)
-            learned = self._learn(
-                lambda index_set, kernel: self.statistics_.linear(index_set, self.center)[0],
-                start,
-                self._names(),
-                select=self._select_from_statistics,
-            )
-            self._finish(learned)
+            self._learn_from_statistics()
         return self._model
+
+    def _learn_from_statistics(self, search=True):
+        """Learn again what does not need the rows, from all rows seen so far."""
+        constant = from_frequencies(np.zeros((1, self._template.dimension), dtype=np.int64))
+        linear, center = self.statistics_.linear(constant)
+        self._set_variance(linear.squares / linear.n_samples, center)
+        self._set_cap(linear.n_samples)
+        start = self._first_guess.hyperparameters
+        if "signal_variance" in self.learn and search:
+            start = replace(start, signal_variance=self._variance.copy())
+        if "noise_variance" in self.learn and search:
+            start = replace(start, noise_variance=0.1 * self._variance)
+        learned = self._learn(
+            lambda index_set, kernel: self.statistics_.linear(index_set, self.center)[0],
+            start,
+            self._names(),
+            search=search,
+            select=self._select_from_statistics,
+            first=None if search else self._first_guess.index_set.n_components,
+        )
+        self._finish(learned)
 
     def _select_from_statistics(self, kernel, size):
         """The best set among the frequencies that the statistics cover."""
@@ -614,11 +703,10 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         check_is_fitted(self, "statistics_")
         X = validate_data(self, X, dtype=np.float64, reset=False)
         model = self._fitted()
-        name = choose_backend(self.backend, model.index_set.frequencies, len(X))
-        threads = count_threads(self.n_threads, len(X))
-        key = (name, threads)
+        compute, frequencies = self._compute(), model.index_set.frequencies
+        key = (compute.choose(frequencies, len(X)), count_threads(self.n_threads, len(X)))
         if key not in model.predictors:
-            model.predictors[key] = make_predictor(name, model.index_set.frequencies, model.posterior, threads)
+            model.predictors[key] = compute.make_predictor(frequencies, model.posterior, len(X))
         X = X[:, self._columns]
         return model, model.predictors[key], model.kernel.phases(X), X[:, self._trend_inputs()]
 
@@ -628,7 +716,7 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Inputs.
+            Inputs. A Dask array or data frame gives lazy Dask arrays.
         return_std : bool, default=False
             Also return standard deviations.
         return_cov : bool, default=False
@@ -646,6 +734,8 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """
         if return_std and return_cov:
             raise ValueError("return_std and return_cov cannot both be true: ask for one of them.")
+        if is_dask(X):
+            return predict_blocks(self, X, return_std, return_cov, include_noise)
         model, predictor, phases, slow = self._points(X)
         noise = model.hyperparameters.noise_variance if include_noise else np.zeros(len(model.center))
         outputs = range(len(model.center))
@@ -729,41 +819,17 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     # Storage -----------------------------------------------------------------------------------------------------
 
-    def save(self, path):
+    def save(self, path, notes=None):
         """Write the fitted model to a file of arrays and JSON, without pickle; see :mod:`torusgp.storage`.
 
         Parameters
         ----------
         path : str or path
             File to write. It appears as a whole or not at all.
+        notes : optional
+            Anything that JSON can hold, such as where the data came from. A loaded model has it as ``notes_``.
         """
-        model = self._fitted()
-        hyperparameters = model.hyperparameters
-        content, arrays = self.statistics_.to_archive()
-        parameters = self.get_params(deep=False)
-        if callable(parameters["verbose"]):
-            parameters["verbose"] = 0  # a function is not data
-        content = {
-            "parameters": to_json(parameters),
-            "statistics": content,
-            "n_features_in": self.n_features_in_,
-            "feature_names_in": list(getattr(self, "feature_names_in_", [])) or None,
-            "y_ndim": self._y_ndim,
-            "cap": self._cap,
-            "index_set": to_json(model.index_set),
-        }
-        arrays = {f"statistics_{name}": array for name, array in arrays.items()} | {
-            "length_scale": hyperparameters.length_scale,
-            "signal_variance": hyperparameters.signal_variance,
-            "noise_variance": hyperparameters.noise_variance,
-            "prior_variances": model.prior_variances,
-            "variance": self._variance,
-        }
-        if self.trend_ is not None:
-            arrays |= {f"trend_{name}": array for name, array in self.trend_.to_arrays().items()}
-        if hasattr(self, "period_std_"):
-            arrays["period_std"] = np.asarray(self.period_std_)
-        save_archive(path, "TorusGPRegressor", _LAYOUT, content, arrays)
+        save_model(self, path, notes)
 
     @classmethod
     def load(cls, path):
@@ -778,33 +844,7 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         -------
         TorusGPRegressor
         """
-        content, arrays = load_archive(path, "TorusGPRegressor", _LAYOUT)
-        self = cls(**from_json(content["parameters"]))
-        self.n_features_in_ = content["n_features_in"]
-        if content["feature_names_in"]:
-            self.feature_names_in_ = np.array(content["feature_names_in"], dtype=object)
-        self._y_ndim, self._variance, self._cap = content["y_ndim"], arrays["variance"], content["cap"]
-        self.statistics_ = SufficientStatistics.from_archive(
-            content["statistics"],
-            {name[11:]: array for name, array in arrays.items() if name.startswith("statistics_")},
-        )
-        self._columns = resolve_columns(self, self.columns)
-        trend = {name[6:]: array for name, array in arrays.items() if name.startswith("trend_")}
-        self.trend_, self._nyquist = Trend.from_arrays(trend) if trend else None, None
-        if "period_std" in arrays:
-            std = arrays["period_std"]
-            self.period_std_ = std if std.ndim else float(std)
-        index_set = from_json(content["index_set"])
-        kernel = TorusKernel(self.kernel, self.length_scale, self.statistics_.period)
-        limit = interaction_limit(self.max_interaction, self.index_set)
-        self._template = KernelTemplate(kernel.family, index_set.dimension, limit)
-        hyperparameters = Hyperparameters(
-            arrays["length_scale"], arrays["signal_variance"], arrays["noise_variance"], kernel.period
-        )
-        self._first_guess = Learned(hyperparameters, index_set, np.nan)
-        linear, center = self.statistics_.linear(index_set, self.center)
-        self._set_model(hyperparameters, index_set, arrays["prior_variances"], linear, center)
-        return self
+        return load_model(cls, path)
 
 
 def _choose(n_rows, size):

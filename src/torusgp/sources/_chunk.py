@@ -1,0 +1,109 @@
+"""Chunks of rows: what they hold, how they are told apart, and how they are put together."""
+
+import zlib
+from dataclasses import dataclass, fields
+from functools import lru_cache
+
+import numpy as np
+
+CHUNK_ROWS = 2**19  # rows that are read at once where the source leaves the choice
+_DIGEST_BLOCK = 2**15  # numbers whose bits are added up to one number of a digest
+
+
+class SourceError(ValueError):
+    """Rows of a source cannot be used; the message says which."""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some consecutive rows of a source, checked: two-dimensional float64 inputs and targets, all of them finite.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_rows, n_inputs)
+    y : ndarray of shape (n_rows, n_outputs)
+    sample_weight, noise_scale : ndarray of shape (n_rows,) or None
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    sample_weight: np.ndarray | None = None
+    noise_scale: np.ndarray | None = None
+
+    def __len__(self):
+        return len(self.X)
+
+    def arrays(self):
+        """Inputs, targets, weights and noise scales, or None for those that are not there."""
+        return [getattr(self, field.name) for field in fields(self)]
+
+    def take(self, chosen):
+        """Some of the rows."""
+        return _chunk_of(lambda arrays: arrays[0][chosen], [self])
+
+    def copy(self):
+        """The same rows, in memory that nobody else writes to."""
+        return _chunk_of(lambda arrays: arrays[0].copy(), [self])
+
+    def digest(self, before=0):
+        """A number that tells these rows from others, after the digest of the chunks before.
+
+        Bits are added up with a random odd factor for each place, so that no change of one number, and no exchange of
+        numbers, goes unnoticed; it takes next to no time beside a transform.
+        """
+        value = before
+        for array in self.arrays():
+            bits = np.zeros(0, np.uint64) if array is None else np.ascontiguousarray(array).view(np.uint64).ravel()
+            value = zlib.crc32(np.int64(-1 if array is None else len(array)).tobytes(), value)
+            for start in range(0, bits.size, _DIGEST_BLOCK):
+                block = bits[start : start + _DIGEST_BLOCK]
+                value = zlib.crc32(np.dot(block, _factors()[: block.size]).tobytes(), value)
+        return value
+
+
+@lru_cache(maxsize=1)
+def _factors():
+    return np.random.PCG64(0).random_raw(_DIGEST_BLOCK) | np.uint64(1)
+
+
+def joined(chunks):
+    """Several chunks as one."""
+    return chunks[0] if len(chunks) == 1 else _chunk_of(np.concatenate, chunks)
+
+
+def _chunk_of(function, chunks):
+    """The chunk that a function makes of others, array by array."""
+    X, y, *extras = zip(*(chunk.arrays() for chunk in chunks), strict=True)
+    return Chunk(function(X), function(y), *(None if arrays[0] is None else function(arrays) for arrays in extras))
+
+
+def batches(chunks, due=lambda: False):
+    """Put small chunks together: a transform costs the same for few rows as for some thousands.
+
+    Parameters
+    ----------
+    chunks : iterable of Chunk
+        What is read.
+    due : callable, optional
+        Whether to wait no longer for more rows.
+
+    Yields
+    ------
+    batch : list of Chunk
+        Chunks that follow each other; the last list may be empty.
+    last : bool
+        Whether no more follow. If reading fails, what had been read comes first, as the last batch, then the error.
+    """
+    waiting: list[Chunk] = []
+    n_rows = 0
+    try:
+        for chunk in chunks:
+            waiting.append(chunk)
+            n_rows += len(chunk)
+            if n_rows >= CHUNK_ROWS or due():
+                yield waiting, False
+                waiting, n_rows = [], 0
+    except Exception:
+        yield waiting, True
+        raise
+    yield waiting, True
