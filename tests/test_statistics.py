@@ -262,3 +262,9 @@ def test_an_error_in_a_thread_reaches_the_caller(monkeypatch):
     monkeypatch.setattr(type(statistics._sums), "add_chunk", fail)
     with pytest.raises(RuntimeError, match="the transform failed"):
         statistics.update(*make_rows())
+
+
+def test_noise_scales_whose_precision_is_infinite_are_refused():
+    X, y = make_rows()
+    with pytest.raises(ValueError, match="noise_scale is as small as 1e-200"):
+        gather(X, y, "dense", noise_scale=np.full(N, 1e-200))

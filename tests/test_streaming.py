@@ -261,7 +261,7 @@ class TestTakenUpAgain:
         assert_same(resumable(STORES[kind](table, tmp_path), path), table.statistics())
         assert Checkpoint(path).n_rows == len(table)
 
-    @pytest.mark.parametrize("kind", ["memmap", "parquet", "parquet folder"])
+    @pytest.mark.parametrize("kind", ["memmap", "parquet", "parquet folder", "csv", "csv.gz"])
     def test_unchanged_files_are_not_read_again(self, kind, table, tmp_path, path, monkeypatch):
         stored = STORES[kind](table, tmp_path)
         done = break_off(stored, path)
@@ -269,7 +269,7 @@ class TestTakenUpAgain:
         resumable(stored, path)
         assert sum(read) == len(table) - done
 
-    @pytest.mark.parametrize("kind", ["list", "function", "zarr", "csv", "csv.gz"])
+    @pytest.mark.parametrize("kind", ["list", "function", "zarr"])
     def test_others_are_read_again_and_compared(self, kind, table, tmp_path, path, monkeypatch):
         stored = STORES[kind](table, tmp_path)
         break_off(stored, path)
@@ -279,7 +279,7 @@ class TestTakenUpAgain:
         assert seen == sorted(seen)
         assert seen[-1] == len(table)
 
-    @pytest.mark.parametrize("kind", ["memmap", "parquet"])
+    @pytest.mark.parametrize("kind", ["memmap", "parquet", "csv"])
     def test_touched_files_are_read_again_and_compared(self, kind, table, tmp_path, path, monkeypatch):
         break_off(STORES[kind](table, tmp_path), path)
         stored = STORES[kind](table, tmp_path)
@@ -751,10 +751,10 @@ class TestBadRows:
         [
             (
                 lambda line: line[:-30],
-                r"rows.csv \(chunk 5, from line \d+ on\) cannot be read: .*Row #209: Expected 7",
+                r"rows.csv \(chunk 5, from line \d+ on\) cannot be read: .*line 209: Expected 7",
             ),
-            (lambda line: line + ",1", "Row #209: Expected 7 columns, got 8"),
-            (lambda line: "text" + line[20:], "Row #209: CSV conversion error to double: invalid value 'text"),
+            (lambda line: line + ",1", "line 209: Expected 7 columns, got 8"),
+            (lambda line: "text" + line[20:], "line 209: CSV conversion error to double: invalid value 'text"),
             (lambda line: line[line.index(",") :], r"rows.csv \(chunk 5\), line 209: a is nan"),
         ],
         ids=["cut", "long", "text", "missing"],

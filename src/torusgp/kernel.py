@@ -1,5 +1,7 @@
 """Periodic kernels in several dimensions: their coefficients, exact Gram matrices and error certificates."""
 
+from functools import lru_cache
+
 import numpy as np
 
 from torusgp.certificates import dropped_sum, mass_by_order
@@ -17,6 +19,7 @@ FAMILIES: dict[str, Spectrum] = {
 }
 
 _CHUNK_ENTRIES = 2**21  # entries of a Gram matrix computed at once
+_SHORT_TABLE = 256  # orders that are computed whether they occur or not
 
 
 class TorusKernel:
@@ -182,9 +185,8 @@ class TorusKernel:
         if self.metric == "cartesian":
             return self.family.log_coefficients(frequencies, self.length_scale, self.cell(dimension))
         log_c = np.zeros(len(frequencies))
-        for d, (family, length_scale) in enumerate(self.axis_spectra(dimension)):
-            distinct, inverse = np.unique(np.abs(frequencies[:, d]), return_inverse=True)
-            log_c += family.log_coefficients(distinct, length_scale)[inverse]
+        for (family, length_scale), column in zip(self.axis_spectra(dimension), frequencies.T, strict=True):
+            log_c += _along_axis(family, length_scale, column)[0]
         log_c -= np.log(self._total(dimension))
         log_c[np.count_nonzero(frequencies, axis=1) > self._order(dimension)] = -np.inf
         return log_c
@@ -203,8 +205,7 @@ class TorusKernel:
             return gradient[:, None]
         gradient = np.empty(frequencies.shape)
         for d, (family, length_scale) in enumerate(self.axis_spectra(dimension)):
-            distinct, inverse = np.unique(np.abs(frequencies[:, d]), return_inverse=True)
-            gradient[:, d] = family.log_coefficients_gradient(distinct, length_scale)[inverse]
+            gradient[:, d] = _along_axis(family, length_scale, frequencies[:, d])[1]
         if self._order(dimension) < dimension:
             gradient -= self._log_total_gradient(dimension)
         return gradient
@@ -329,6 +330,24 @@ class TorusKernel:
             )
         self.resolve_dimension(frequencies.shape[1])
         return frequencies
+
+
+def _along_axis(family, length_scale, frequencies):
+    """Log coefficients of one dimension and their derivatives, at integers of which many are the same."""
+    orders = np.abs(frequencies)
+    largest = int(orders.max(initial=0))
+    if largest <= len(orders) + _SHORT_TABLE:
+        log_c, gradient = _table(family, length_scale, largest)
+        return log_c[orders], gradient[orders]
+    distinct, inverse = np.unique(orders, return_inverse=True)
+    log_c, gradient = family.log_coefficients_and_gradient(distinct, length_scale)
+    return log_c[inverse], gradient[inverse]
+
+
+@lru_cache(maxsize=256)
+def _table(family, length_scale, largest):
+    """Log coefficients of the orders up to the largest, and their derivatives: a step of learning asks for both."""
+    return family.log_coefficients_and_gradient(np.arange(largest + 1), length_scale)
 
 
 def to_phases(X, period):

@@ -23,6 +23,8 @@ LEARNABLE = ("length_scale", "signal_variance", "noise_variance")
 _STARTS = (1.0, 0.3, 3.0)  # factors of the given length scale that are tried on the smallest set
 _FIRST_COLUMNS = (101, 401)  # of the smallest set, at least and at most
 _MAX_ROUNDS = 6
+_FEW_ROUNDS = 2  # on a set that is too small to be the last
+_SCOUT_STEPS = 15  # iterations from each start, before the best one goes on
 _SETTLED = 0.02  # change of the logarithm of a length scale up to which the set is kept
 _NEGLIGIBLE_GAIN = 0.1  # gain in log evidence that ends the exchange of sets
 _WORTHWHILE = 1.0  # change of the log evidence that justifies twice the columns
@@ -442,14 +444,14 @@ def learn(
     first = first if n_components == "auto" else min(first, n_components)
     if search and "length_scale" in names:
         scales = [np.clip(factor * start.length_scale, *bounds["length_scale"]) for factor in _STARTS]
-        attempts = [problem.settle(replace(start, length_scale=scale), first, max_iter=30) for scale in scales]
+        attempts = [problem.settle(replace(start, length_scale=scale), first, 1, _SCOUT_STEPS) for scale in scales]
         start = max(attempts, key=lambda attempt: attempt.log_evidence).hyperparameters
     problem = replace(problem, moves=moves)
     if n_components == "auto":
         return problem.grow(start, first, cap)
     size = first
     while 4 * size < n_components and search:
-        start = problem.settle(start, size).hyperparameters
+        start = problem.settle(start, size, _FEW_ROUNDS).hyperparameters
         size *= 4
     return problem.settle(start, n_components)
 
@@ -476,10 +478,10 @@ class _Problem:
     report: Callable
     moves: PeriodMoves | None = None
 
-    def settle(self, start, size, max_iter=100):
+    def settle(self, start, size, max_rounds=_MAX_ROUNDS, max_iter=100):
         """Alternate between the best set and the best hyperparameters until the set hardly changes."""
         current, best = start, None
-        for _ in range(_MAX_ROUNDS):
+        for _ in range(max_rounds):
             index_set = self.select(self.template.kernel(current), size)
             with limited_blas(size):
                 found = maximise(
@@ -500,12 +502,12 @@ class _Problem:
 
     def grow(self, start, size, cap):
         """Double the set until what it leaves out is small against the noise or the evidence stops changing."""
-        found = self.settle(start, size)
+        found = self.settle(start, size, _FEW_ROUNDS if size < cap else _MAX_ROUNDS)
         while not small_against_noise(self.template, found):
             if size >= cap:
                 return replace(found, capped=True)
             size = min(2 * size, cap)
-            larger = self.settle(found.hyperparameters, size)
+            larger = self.settle(found.hyperparameters, size, _FEW_ROUNDS if size < cap else _MAX_ROUNDS)
             exhausted = larger.index_set.n_components <= found.index_set.n_components  # no more frequencies are allowed
             change, found = abs(larger.log_evidence - found.log_evidence), larger
             if change < _WORTHWHILE or exhausted:

@@ -389,7 +389,13 @@ class SufficientStatistics:
             noise_scale = np.asarray(noise_scale, dtype=float)
             if noise_scale.shape != (len(X),) or not (np.isfinite(noise_scale) & (noise_scale > 0)).all():
                 raise ValueError("noise_scale must hold one finite, positive number for each row.")
-            precision = weight / noise_scale**2
+            with np.errstate(over="ignore", divide="ignore"):
+                precision = weight / noise_scale**2
+            if not np.isfinite(precision).all():
+                raise ValueError(
+                    f"noise_scale is as small as {noise_scale.min():.3g}, whose inverse square is no finite number: "
+                    "give it in other units, only ratios matter."
+                )
         if not (np.isfinite(X).all() and np.isfinite(y).all()):
             raise ValueError("X and y must be finite, they hold NaN or infinity.")
         return X, y, weight, precision

@@ -85,7 +85,7 @@ def test_the_line_is_that_of_its_file(tmp_path):
         (b"x,Y\n1,2\n", "column 'y' is missing"),
         ("x\xe9,y\n1,2\n".encode("latin-1"), "rows.csv cannot be read as text"),
         (b"x,y\n1,2,3\n", r"rows.csv \(chunk 0, from line 2 on\) cannot be read: .*Expected 2 columns, got 3"),
-        (b"x,y\n1,a\n", r"rows.csv \(chunk 0, from line 2 on\) cannot be read: .*Row #2: .*invalid value 'a'"),
+        (b"x,y\n1,a\n", r"rows.csv \(chunk 0, from line 2 on\) cannot be read: .*line 2: .*invalid value 'a'"),
         (b"x,y\n1,\n", r"rows.csv \(chunk 0\), line 2: y is nan"),
         (b"x,y\n1,NA\n", r"rows.csv \(chunk 0\), line 2: y is nan"),
         (b"x,y\n1,inf\n", r"rows.csv \(chunk 0\), line 2: y is inf"),

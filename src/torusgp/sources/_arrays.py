@@ -1,13 +1,13 @@
 """Rows of arrays: in memory, mapped from a file, or anything with a shape that can be sliced, such as Zarr arrays."""
 
 import mmap
-import os
 
 import numpy as np
 
 from torusgp.sources._base import Source, choose_rows, spread_parts
 from torusgp.sources._check import Checker
 from torusgp.sources._chunk import CHUNK_ROWS, SourceError, joined
+from torusgp.sources._files import file_stamp
 
 
 class ArraySource(Source):
@@ -120,10 +120,9 @@ def _stamp(array):
     mapped = _mapped(array)
     if mapped is None:
         return None
-    state = os.stat(array.filename)
     start = array.ctypes.data - np.frombuffer(mapped, np.uint8).ctypes.data
     part = [start, list(array.shape), list(array.strides), array.dtype.str]
-    return [str(array.filename), state.st_size, state.st_mtime_ns, part]
+    return [*file_stamp(array.filename), part]
 
 
 def _let_go(array):

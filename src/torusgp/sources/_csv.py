@@ -2,15 +2,16 @@
 
 import csv
 import io
+import re
 
 import numpy as np
 
 from torusgp.sources._base import Source
 from torusgp.sources._check import Checker
 from torusgp.sources._chunk import SourceError, joined
-from torusgp.sources._files import Columns, need_pyarrow, one_line, to_paths
+from torusgp.sources._files import Columns, file_stamp, need_pyarrow, one_line, to_paths
 
-_BLOCK_BYTES = 2**22  # the reader is up to 32 blocks ahead
+_BLOCK_BYTES = 2**24
 _DELIMITERS = ",;\t|"
 
 
@@ -32,6 +33,7 @@ class CsvSource(Source):
     def __init__(self, paths, target, inputs=None, sample_weight=None, noise_scale=None):
         need_pyarrow()
         self._paths = to_paths(paths)
+        self._stamps = [file_stamp(path) for path in self._paths]
         self._headers = [_read_header(path) for path in self._paths]
         self._columns = Columns.choose(
             self._headers[0][1], str(self._paths[0]), target, inputs, sample_weight, noise_scale
@@ -42,47 +44,46 @@ class CsvSource(Source):
         self.n_outputs, self.y_ndim = len(self._columns.targets), 1 if isinstance(target, str) else 2
 
     def chunks(self, skip=0):
-        """Iterate over the chunks, but for the first few, which are parsed too."""
+        """Iterate over the chunks, but for the first few, which are not parsed."""
+        import pyarrow
+
         checker = Checker(self.names, self._columns.targets, count="line")
         number = 0
         for path, (delimiter, names) in zip(self._paths, self._headers, strict=True):
-            line = 2  # as editors count, if no line is blank; the header is the first
-            tables = self._tables(path, delimiter, names)
-            while (table := self._next(tables, f"{path} (chunk {number}, from line {line} on)")) is not None:
-                if number >= skip:
+            line = 2  # as editors count, blank lines aside; the header is the first
+            blocks = _blocks(path)
+            while True:
+                try:
+                    block = next(blocks, None)
+                    if block is None:
+                        break
+                    table = self._parse(block, delimiter, names) if number >= skip else None
+                except (pyarrow.ArrowException, OSError, EOFError) as error:
+                    place = f"{path} (chunk {number}, from line {line} on)"
+                    raise SourceError(f"{place} cannot be read: {_with_lines(error, line)}") from error
+                if table is not None:
                     X, y, weight, scale = self._columns.split(table)
                     yield checker.check(X, y, weight, scale, f"{path} (chunk {number})", line)
-                line += len(table[self._columns.targets[0]])
                 number += 1
+                line += block.count(b"\n")
         if number == 0:
             raise SourceError(f"{', '.join(map(str, self._paths))} has no rows below the header.")
 
-    def _tables(self, path, delimiter, names):
-        """Blocks of a file as dictionaries of columns."""
+    def _parse(self, block, delimiter, names):
+        """Columns of a block by name."""
         import pyarrow.csv
 
         wanted = self._columns.all()
-        with pyarrow.input_stream(str(path), compression="detect") as stream:
-            reader = pyarrow.csv.open_csv(
-                stream,
-                # threads lose the line of an error; the header has been read
-                pyarrow.csv.ReadOptions(block_size=_BLOCK_BYTES, use_threads=False, column_names=names, skip_rows=1),
-                pyarrow.csv.ParseOptions(delimiter=delimiter),
-                pyarrow.csv.ConvertOptions(
-                    include_columns=wanted, column_types={name: pyarrow.float64() for name in wanted}
-                ),
-            )
-            for batch in reader:
-                if len(batch):
-                    yield {name: batch.column(name).to_numpy(zero_copy_only=False) for name in wanted}
-
-    def _next(self, tables, place):
-        import pyarrow
-
-        try:
-            return next(tables, None)
-        except (pyarrow.ArrowException, OSError, EOFError) as error:
-            raise SourceError(f"{place} cannot be read: {one_line(error)}") from error
+        table = pyarrow.csv.read_csv(
+            pyarrow.py_buffer(block),
+            # threads would lose the line of an error
+            pyarrow.csv.ReadOptions(block_size=len(block) + 1, use_threads=False, column_names=names),
+            pyarrow.csv.ParseOptions(delimiter=delimiter),
+            pyarrow.csv.ConvertOptions(
+                include_columns=wanted, column_types={name: pyarrow.float64() for name in wanted}
+            ),
+        )
+        return {name: table.column(name).to_numpy() for name in wanted}
 
     def sample(self, n_rows):
         """Rows from all over the files, for which all of them are parsed once."""
@@ -99,6 +100,32 @@ class CsvSource(Source):
         """Names of the columns."""
         return self._columns.layout()
 
+    def stamps(self, n_chunks):
+        """Bytes of a chunk, and the state of the files."""
+        return [_BLOCK_BYTES, *self._stamps]
+
+
+def _open(path):
+    """A file as bytes, uncompressed."""
+    import pyarrow
+
+    return io.BufferedReader(pyarrow.input_stream(str(path), compression="detect"))
+
+
+def _blocks(path):
+    """Whole lines of a file below the header, so many bytes of them at once, and no blocks that are blank."""
+    with _open(path) as file:
+        file.readline()
+        while block := file.read(_BLOCK_BYTES):
+            block += file.readline()
+            if not block.isspace():
+                yield block
+
+
+def _with_lines(error, first):
+    """What the parser says, with lines of the file instead of rows of the block."""
+    return re.sub(r"Row #(\d+)", lambda found: f"line {first + int(found[1]) - 1}", one_line(error))
+
 
 def _lowest(kept, n_rows):
     """Rows with the lowest lots, in order: every row has the same chance."""
@@ -114,8 +141,8 @@ def _read_header(path):
     import pyarrow
 
     try:
-        with pyarrow.input_stream(str(path), compression="detect") as stream:
-            line = io.BufferedReader(stream).readline().decode("utf-8-sig").strip("\r\n")
+        with _open(path) as file:
+            line = file.readline().decode("utf-8-sig").strip("\r\n")
     except (pyarrow.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
         raise SourceError(f"{path} cannot be read as text: {one_line(error)}") from error
     if not line.strip():

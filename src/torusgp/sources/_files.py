@@ -1,6 +1,7 @@
 """Tables in files, as the sources of Parquet and CSV see them: columns by name."""
 
 import difflib
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,6 +75,12 @@ def to_paths(paths):
         if not path.exists():
             raise FileNotFoundError(f"{path} does not exist.")
     return result
+
+
+def file_stamp(path):
+    """State of a file: it shows, without reading it, whether it has changed."""
+    state = os.stat(path)
+    return [str(path), state.st_size, state.st_mtime_ns]
 
 
 def one_line(error):

@@ -44,12 +44,17 @@ class SquaredExponential(Spectrum):
 
     def log_coefficients(self, frequency, length_scale):
         """Logarithms of the coefficients, accurate where the coefficients underflow."""
-        return log_scaled_bessel(check_frequency(frequency), check_positive(length_scale, "length_scale") ** -2)[0]
+        return self.log_coefficients_and_gradient(frequency, length_scale)[0]
 
     def log_coefficients_gradient(self, frequency, length_scale):
         """Derivatives of the log coefficients with respect to the logarithm of the length scale."""
-        slope = log_scaled_bessel(check_frequency(frequency), check_positive(length_scale, "length_scale") ** -2)[1]
-        return -2 * slope
+        return self.log_coefficients_and_gradient(frequency, length_scale)[1]
+
+    def log_coefficients_and_gradient(self, frequency, length_scale):
+        """Both of the above."""
+        argument = check_positive(length_scale, "length_scale") ** -2
+        log_value, slope = log_scaled_bessel(check_frequency(frequency), argument)
+        return log_value, -2 * slope
 
     def kernel(self, phase, length_scale):
         """Evaluate the kernel itself at phase differences in radians."""
