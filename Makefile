@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PEERS := .venv-peers
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
 # One thread per process: tests run one process per core, and timings need a fixed number.
@@ -15,7 +16,7 @@ BENCH_ARGS ?=
 PAPER_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-all lint format bench paper clean
+.PHONY: help venv demo test test-all lint format bench bench-peers paper clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -29,7 +30,9 @@ demo: $(VENV)/.installed-demo ## run the demonstration: fill a hole in a made-up
 test: $(VENV)/.installed-dev ## run the tests and doctests, except the slow ones
 	$(PINNED) $(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
 
-test-all: $(VENV)/.installed-dev ## run all tests, the slow ones too
+test-all: $(VENV)/.installed-dev ## run all tests, the slow ones too; installs a browser where it may
+	@command -v chromium chromium-browser google-chrome >/dev/null || apt-get install --yes --quiet chromium || \
+	  echo "No Chromium: tests of the report in a browser are skipped." >&2
 	$(PINNED) $(BIN)/python -m pytest -n auto -m "" $(PYTEST_ARGS)
 
 lint: $(VENV)/.installed-dev ## check style, formatting, types and the direction of imports
@@ -42,6 +45,10 @@ format: $(VENV)/.installed-dev ## fix style and formatting where that is automat
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
+# Other people's libraries stay out of the development environment.
+bench-peers: $(PEERS)/.installed ## compare with other methods, on one thread, in an environment of their own
+	$(PINNED) $(PEERS)/bin/python -m benchmarks.peers $(BENCH_ARGS)
+
 bench: $(VENV)/.installed-dev ## run the benchmarks, on one thread
 	$(PINNED) $(BIN)/python -m benchmarks $(BENCH_ARGS)
 
@@ -49,7 +56,7 @@ paper: $(VENV)/.installed-dev ## repeat the paper's figures and table; TORUSGP_D
 	$(PINNED) $(BIN)/python -m paper $(PAPER_ARGS)
 
 clean: ## remove the environment, caches and build products
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Stamps: a target is installed again only when pyproject.toml is newer than its stamp.
@@ -69,3 +76,9 @@ $(VENV)/.installed-demo: pyproject.toml $(VENV)/.created
 $(VENV)/.installed-dev: pyproject.toml $(VENV)/.created
 	$(PIP_INSTALL) '.[dev]'
 	@touch $(VENV)/.installed-demo $@
+
+$(PEERS)/.installed: pyproject.toml benchmarks/peers/requirements.txt $(VENV)/.created
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[plot,io]' \
+	  --requirement benchmarks/peers/requirements.txt
+	@touch $@

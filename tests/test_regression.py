@@ -530,3 +530,26 @@ def test_a_pickled_model_predicts_the_same(fitted):
 def test_a_clone_learns_the_same(fitted):
     model, X, y = fitted
     assert_same_predictions(clone(model).fit(X, y), model, X, error=0)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_a_noise_variance_that_is_set_gives_the_posterior_of_it(n_outputs, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(80, 2))
+    y = np.sin(2 * np.pi * X[:, :n_outputs]) + 0.1 * rng.normal(size=(80, n_outputs))
+    y = y[:, 0] if n_outputs == 1 else y
+    model = TorusGPRegressor(n_components=25).fit(X, y).set_noise_variance(0.3)
+    expected = TorusGPRegressor(
+        length_scale=model.kernel_.length_scale,
+        signal_variance=model.signal_variance_,
+        noise_variance=0.3,
+        index_set=model.index_set_,
+        learn=(),
+    ).fit(X, y)
+    model.save(tmp_path / "model")
+    for one in (model, TorusGPRegressor.load(tmp_path / "model")):
+        for ours, theirs in zip(one.predict(X, return_std=True), expected.predict(X, return_std=True), strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-8)
+        np.testing.assert_allclose(one.noise_variance_, expected.noise_variance_)
+    with pytest.raises(ValueError, match="noise_variance must be positive"):
+        model.set_noise_variance(0.0)

@@ -9,6 +9,7 @@ from torusgp.metrics import mean_negative_log_loss
 from torusgp.periods import find_period
 from torusgp.regression import TorusGPRegressor
 from torusgp.statistics import SufficientStatistics
+from torusgp.table_models import TableModel
 from torusgp.warped_features import WarpedFourierFeatures
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "CalendarPhases",
     "IndexSetFourierFeatures",
     "SufficientStatistics",
+    "TableModel",
     "TorusGPRegressor",
     "TorusKernel",
     "WarpedFourierFeatures",

@@ -3,7 +3,7 @@ import warnings
 import numpy as np
 import pytest
 
-from torusgp.cli._console import at_work, describe_cell, fail, with_error
+from torusgp.cli._console import at_work, describe_cell, errors_told, fail, print_json, with_error
 
 
 def test_an_error_is_one_line(capsys):
@@ -11,6 +11,37 @@ def test_an_error_is_one_line(capsys):
         fail(ValueError("one\n  thing and\nanother"))
     assert exit_.value.code == 2
     assert capsys.readouterr().err == "Error: one thing and another\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    [
+        (ValueError("two\nlines"), 2, "Error: two lines\n"),
+        (FileNotFoundError("gone"), 2, "Error: gone\n"),
+        (ImportError("install it"), 2, "Error: install it\n"),
+        (RuntimeError("odd"), 1, "Error: unexpected RuntimeError: odd. Run it again with --debug to see where.\n"),
+    ],
+    ids=["value", "file", "import", "unexpected"],
+)
+def test_errors_have_exit_codes(error, code, line, capsys):
+    with pytest.raises(SystemExit) as exit_, errors_told():
+        raise error
+    assert exit_.value.code == code
+    assert capsys.readouterr().err == line
+
+
+def test_errors_of_usage_are_left_to_the_application():
+    import click
+
+    with pytest.raises(click.BadParameter), errors_told():
+        raise click.BadParameter("no such thing")
+
+
+def test_json_has_no_numbers_that_it_does_not_know(capsys):
+    print_json({"name": "Zürich", "value": None})
+    assert capsys.readouterr().out == '{\n  "name": "Zürich",\n  "value": null\n}\n'
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        print_json({"value": np.nan})
 
 
 def test_warnings_follow_the_work_once_each(capsys):

@@ -9,7 +9,11 @@ import sys
 
 from torusgp.cli._console import fail
 from torusgp.cli._demo import add_demo
+from torusgp.cli._fit import add_fit
+from torusgp.cli._info import add_info
 from torusgp.cli._inpaint import add_inpaint
+from torusgp.cli._predict import add_predict
+from torusgp.cli._report import add_report
 
 __all__ = ["main", "make_app"]
 
@@ -42,6 +46,6 @@ def make_app():
     def torusgp():
         """Gaussian-process regression for data that repeats in several directions at once."""
 
-    add_demo(app)
-    add_inpaint(app)
+    for add in (add_demo, add_fit, add_predict, add_info, add_report, add_inpaint):
+        add(app)
     return app

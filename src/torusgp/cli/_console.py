@@ -1,17 +1,53 @@
 """What the subcommands share: progress, warnings, errors, and figures with their standard errors."""
 
+import json
+import os
 import sys
+import traceback
 import warnings
 from contextlib import contextmanager
 from typing import NoReturn
 
 import numpy as np
 
+USER_ERROR, UNEXPECTED = 2, 1  # exit codes
+_EXPECTED = (ImportError, OSError, ValueError)  # their messages are for users
 
-def fail(error) -> NoReturn:
+
+def fail(error, code=USER_ERROR) -> NoReturn:
     """Say in one line what went wrong, and end."""
     print(f"Error: {' '.join(str(error).split())}", file=sys.stderr)
-    raise SystemExit(2)
+    raise SystemExit(code)
+
+
+@contextmanager
+def errors_told(debug=False):
+    """Turn errors into one line and an exit code: 2 for what a user can mend, 1 for what nobody expected.
+
+    Parameters
+    ----------
+    debug : bool, default=False
+        Show where an error came from, too.
+    """
+    try:
+        yield
+    except BrokenPipeError:  # the reader of the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing is left to complain of at the end
+        raise SystemExit(UNEXPECTED) from None
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] in ("click", "typer"):
+            raise  # an exit, or an error of usage: the application tells it
+        if debug:
+            traceback.print_exc()
+        if isinstance(error, _EXPECTED):
+            fail(error)
+        hint = "" if debug else " Run it again with --debug to see where."
+        fail(f"unexpected {type(error).__name__}: {error}.{hint}", UNEXPECTED)
+
+
+def print_json(content):
+    """Print what machines read, and nothing else."""
+    print(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 @contextmanager

@@ -1,0 +1,193 @@
+"""``torusgp fit``: a model from a table file."""
+
+import tempfile
+import time
+from pathlib import Path
+from typing import Annotated
+
+from torusgp.cli._console import at_work, errors_told, print_json
+from torusgp.cli._options import beside, check_output, debug_option, drop_missing_option, json_option, split_pair
+from torusgp.cli._summary import print_summary
+from torusgp.files import write_together
+from torusgp.table_models import TableModel
+from torusgp.tables import read_table
+
+_HELP = """Fit a model to a table, to predict one of its columns from others that repeat.
+
+DATA is a CSV file (.csv, .tsv, or compressed .csv.gz) or a Parquet file. Each --period names a column of numbers and
+the period with which it repeats, in its own units; a column may be given several times. --calendar names a column of
+times and the cycles of the calendar that matter.
+
+Some rows are held out to judge the model: the last fifth in time if a column orders the rows (the calendar's, or
+--time), else a random fifth. The figures that are printed come from a model that had not seen them; afterwards the
+model is fitted to all rows, unless --no-refit is given.
+
+Where time orders the rows, their noise is usually correlated, like weather that lasts for days: then several rows
+are worth one, which is estimated and taken into account. --redundancy 1 takes rows for independent.
+
+\b
+Examples:
+  torusgp fit demand.csv --target demand --calendar time=day,week,year
+  torusgp fit demand.csv --target demand --calendar time=day,week,year \\
+      --timezone Australia/Melbourne --holdout-from 2014-01-01 -o model.npz
+  torusgp fit angles.csv --target energy --period phi=360 --period psi=360
+  torusgp fit star.csv --target brightness --period time=auto
+"""
+
+
+def add_fit(app):
+    """Add the subcommand to an application.
+
+    Parameters
+    ----------
+    app : typer.Typer
+        The application.
+    """
+    import typer
+
+    @app.command(name="fit", help=_HELP)
+    def command(
+        data: Annotated[Path, typer.Argument(metavar="DATA", help="Table: .csv, .csv.gz, .tsv or .parquet.")],
+        target: Annotated[str, typer.Option(help="Column to predict.", metavar="COLUMN")],
+        period: Annotated[
+            list[str] | None,
+            typer.Option(help="Column of numbers and its period; 'auto' finds and learns it.", metavar="COLUMN=NUMBER"),
+        ] = None,
+        calendar: Annotated[
+            str | None,
+            typer.Option(
+                help="Column of times, and cycles: some of day, week, month, year.", metavar="COLUMN=CYCLE,CYCLE"
+            ),
+        ] = None,
+        learn_period: Annotated[
+            list[str] | None,
+            typer.Option(
+                help="Column whose period is learned, from the one given, or else from one found.", metavar="COLUMN"
+            ),
+        ] = None,
+        time_column: Annotated[
+            str | None,
+            typer.Option("--time", help="Column of times or numbers that orders the rows.", metavar="COLUMN"),
+        ] = None,
+        timezone: Annotated[
+            str | None,
+            typer.Option(help="Zone whose clock the calendar reads, if times know theirs.", metavar="ZONE"),
+        ] = None,
+        columns: Annotated[
+            int | None, typer.Option(help="Most columns of the model; by default as many as help.", metavar="NUMBER")
+        ] = None,
+        max_interaction: Annotated[
+            int | None, typer.Option(help="Most inputs that interact; 1 if effects only add up.", metavar="NUMBER")
+        ] = None,
+        kernel: Annotated[str, typer.Option(help="Family of the kernel, such as matern52.")] = "squared_exponential",
+        redundancy: Annotated[
+            str, typer.Option(help="How many rows are worth one; 1 if their noise is independent.", metavar="NUMBER")
+        ] = "auto",
+        holdout: Annotated[
+            float | None,
+            typer.Option(help="Share of rows to hold out; 0 for none. By default 0.2.", metavar="FRACTION"),
+        ] = None,
+        holdout_from: Annotated[
+            str | None,
+            typer.Option(help="Hold out rows from this time on, such as 2014-01-01.", metavar="TIME"),
+        ] = None,
+        refit: Annotated[bool, typer.Option("--refit/--no-refit", help="Fit to all rows after judging.")] = True,
+        drop_missing: Annotated[bool, drop_missing_option()] = False,
+        output: Annotated[
+            Path | None,
+            typer.Option("--output", "-o", help="Model to write; by default DATA-model.npz.", metavar="MODEL"),
+        ] = None,
+        as_json: Annotated[bool, json_option()] = False,
+        debug: Annotated[bool, debug_option()] = False,
+    ):
+        with errors_told(debug):
+            model = TableModel(
+                target,
+                [split_pair(text, "--period", "hour=24") for text in period or []],
+                to_calendar(calendar),
+                time=time_column,
+                timezone=timezone,
+                learn_period=list(learn_period or []),
+                redundancy=to_redundancy(redundancy),
+                kernel=kernel,
+                n_components="auto" if columns is None else columns,
+                max_interaction=max_interaction,
+                drop_missing=drop_missing,
+            )
+            place = beside(data, "-model.npz") if output is None else output
+            with at_work("reading") as report:
+                seconds = fit_file(model, data, place, holdout, holdout_from, refit, report)
+            summary = model.summary()
+            if as_json:
+                print_json({"model": str(place), "data": str(data), "seconds": seconds, **summary})
+            else:
+                print_summary(summary, {"time": f"{seconds:.1f} s", "written to": str(place)})
+
+
+def fit_file(model, path, output, holdout=None, start=None, refit=True, verbose=0):
+    """Fit a model to a table file, judge it, and write it.
+
+    Parameters
+    ----------
+    model : TableModel
+        Unfitted model.
+    path : Path
+        The table.
+    output : Path
+        Where to write the model.
+    holdout : float, optional
+        Share of the rows to hold out, 0 for none; by default a fifth.
+    start : str, optional
+        Instead of a share: hold out rows from this time on.
+    refit : bool, default=True
+        Fit to all rows after judging.
+    verbose : int or callable, default=0
+        See :class:`torusgp.table_models.TableModel`.
+
+    Returns
+    -------
+    float
+        Seconds that it took.
+    """
+    began = time.perf_counter()
+    if holdout is not None and start is not None:
+        raise ValueError("Give either --holdout or --holdout-from: both say which rows are held out.")
+    check_output(output, path)
+    frame = read_table(path)
+    model.set_params(verbose=verbose)
+    if holdout == 0:
+        model.fit(frame, source=path)
+    else:
+        share = 0.2 if holdout is None else holdout
+        model.fit_and_judge(frame, share, start=start, refit=refit, source=path)
+    model.summary()
+    seconds = time.perf_counter() - began
+    with tempfile.TemporaryDirectory() as folder:
+        written = Path(folder) / "model.npz"
+        model.save(written, {"data": str(path), "seconds": seconds})
+        write_together({output: written.read_bytes()})
+    return seconds
+
+
+def to_calendar(text):
+    """Column and cycles of ``--calendar``.
+
+    Examples
+    --------
+    >>> to_calendar("time=day,week")
+    {'time': ['day', 'week']}
+    """
+    if text is None:
+        return None
+    column, cycles = split_pair(text, "--calendar", "time=day,week,year")
+    return {column: [cycle.strip() for cycle in cycles.split(",") if cycle.strip()]}
+
+
+def to_redundancy(text):
+    """Number or "auto" of ``--redundancy``."""
+    if text == "auto":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"--redundancy must be 'auto' or a number of rows, 1 or more, got {text!r}.") from None

@@ -1,0 +1,95 @@
+"""``torusgp info``: what is in a model file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+
+from torusgp.cli._console import errors_told, print_json
+from torusgp.cli._options import debug_option, json_option
+from torusgp.cli._summary import print_summary
+from torusgp.regression import TorusGPRegressor
+from torusgp.table_models import TableModel, load_regressor, to_plain
+
+_HELP = """Say what is in a model file: inputs, periods, length scales, noise, and how good it is.
+
+\b
+Example:
+  torusgp info model.npz
+"""
+
+
+def add_info(app):
+    """Add the subcommand to an application.
+
+    Parameters
+    ----------
+    app : typer.Typer
+        The application.
+    """
+    import typer
+
+    @app.command(name="info", help=_HELP)
+    def command(
+        model: Annotated[Path, typer.Argument(metavar="MODEL", help="File of a model.")],
+        as_json: Annotated[bool, json_option()] = False,
+        debug: Annotated[bool, debug_option()] = False,
+    ):
+        with errors_told(debug):
+            content = file_info(model)
+            if as_json:
+                print_json({"model": str(model), **content})
+            elif content["kind"] == "table model":
+                facts = {"fitted from": content["data"]} if content["data"] else {}
+                print_summary(content, facts | {"file": str(model)})
+            else:
+                print("\n".join(f"{name}: {value}" for name, value in content.items()))
+
+
+def file_info(path):
+    """What is in a model file.
+
+    Parameters
+    ----------
+    path : Path
+        File of a table model, or of a regressor.
+
+    Returns
+    -------
+    dict
+        For JSON.
+    """
+    model = load_regressor(path)
+    if isinstance(model.notes_, dict) and "table" in model.notes_:
+        table = TableModel.from_regressor(model, path)
+        return {"kind": "table model", "data": table.notes_.get("data"), **table.summary()}
+    return describe_regressor(model)
+
+
+def describe_regressor(model: TorusGPRegressor):
+    """What is in the file of a regressor that no table belongs to.
+
+    Parameters
+    ----------
+    model : TorusGPRegressor
+        Fitted regressor.
+
+    Returns
+    -------
+    dict
+        For JSON.
+    """
+    return to_plain(
+        {
+            "kind": "regressor",
+            "inputs": list(getattr(model, "feature_names_in_", [])) or model.n_features_in_,
+            "rows": model.n_samples_seen_,
+            "period": np.asarray(model.kernel_.period).tolist(),
+            "length_scale": np.asarray(model.kernel_.length_scale).tolist(),
+            "columns": model.index_set_.n_components,
+            "signal_std": np.sqrt(model.signal_variance_),
+            "noise_std": np.sqrt(model.noise_variance_),
+            "log_evidence": model.log_marginal_likelihood_,
+            "notes": model.notes_,
+        }
+    )

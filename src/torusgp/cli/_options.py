@@ -1,0 +1,89 @@
+"""Options that several subcommands have, and values of options with parts."""
+
+import tempfile
+from pathlib import Path
+
+from torusgp.files import check_places
+
+
+def json_option():
+    """The option ``--json``."""
+    import typer
+
+    return typer.Option("--json", help="Print JSON instead of tables, and nothing else.")
+
+
+def debug_option():
+    """The option ``--debug``."""
+    import typer
+
+    return typer.Option("--debug", help="Show where an error comes from.")
+
+
+def drop_missing_option():
+    """The option ``--drop-missing``."""
+    import typer
+
+    return typer.Option("--drop-missing", help="Leave out rows that miss a value, instead of an error.")
+
+
+def split_pair(text, option, example):
+    """Column and value of an option ``COLUMN=VALUE``.
+
+    Examples
+    --------
+    >>> split_pair("hour=24", "--period", "hour=24")
+    ('hour', '24')
+    """
+    column, sign, value = text.rpartition("=")
+    if not sign or not column.strip() or not value.strip():
+        raise ValueError(f"{option} wants a column and a value, such as {option} {example}, got {text!r}.")
+    return column.strip(), value.strip()
+
+
+def split_list(text, option):
+    """Numbers of an option, parted by commas.
+
+    Examples
+    --------
+    >>> split_list("0.05, 0.95", "--quantiles")
+    [0.05, 0.95]
+    """
+    try:
+        return [float(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise ValueError(f"{option} wants numbers with commas between them, got {text!r}.") from None
+
+
+def beside(path, ending):
+    """A file next to another, named after it.
+
+    Examples
+    --------
+    >>> beside(Path("data/demand.csv.gz"), "-model.npz").as_posix()
+    'data/demand-model.npz'
+    """
+    path = Path(path)
+    return path.with_name(path.name.partition(".")[0] + ending)
+
+
+def check_output(place, *sources):
+    """Raise if a file cannot be written, before work is done that would be lost; or if it is one of those read.
+
+    Parameters
+    ----------
+    place : Path
+        File to write.
+    *sources : Path or None
+        Files that are read.
+    """
+    for source in sources:
+        if source is not None and place.exists() and source.exists() and place.samefile(source):
+            raise ValueError(f"Cannot write {place}: it is one of the inputs. Name another place with --output.")
+    check_places([place])
+    folder = next(one for one in place.absolute().parents if one.exists())
+    try:
+        with tempfile.TemporaryFile(dir=folder):  # some file systems allow it, and then do not do it
+            pass
+    except OSError as error:
+        raise OSError(f"Cannot write {place}: {error.strerror or error}. Name another place.") from error

@@ -1,0 +1,159 @@
+"""``torusgp predict``: forecasts for the rows of a table file."""
+
+import gzip
+import io
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from torusgp.cli._console import at_work, errors_told, print_json
+from torusgp.cli._options import check_output, debug_option, drop_missing_option, json_option, split_list
+from torusgp.cli._summary import judgement_facts
+from torusgp.files import write_together
+from torusgp.table_models import TableModel, to_plain
+from torusgp.tables import TableError, read_table
+
+_ENDINGS = (".csv", ".csv.gz", ".parquet")
+
+_HELP = """Predict the target of a model for the rows of a table.
+
+MODEL is a file that torusgp fit wrote, DATA a table with the columns that the model has as inputs. The result has the
+columns of DATA and beside them mean, std (of a single observation, noise included) and quantiles. If DATA has the
+target, too, predictions are compared with it.
+
+\b
+Examples:
+  torusgp predict model.npz next-year.csv -o forecast.csv
+  torusgp predict model.npz next-year.csv --quantiles 0.025,0.975 --no-keep
+"""
+
+
+def add_predict(app):
+    """Add the subcommand to an application.
+
+    Parameters
+    ----------
+    app : typer.Typer
+        The application.
+    """
+    import typer
+
+    @app.command(name="predict", help=_HELP)
+    def command(
+        model: Annotated[Path, typer.Argument(metavar="MODEL", help="File that torusgp fit wrote.")],
+        data: Annotated[Path, typer.Argument(metavar="DATA", help="Table: .csv, .csv.gz, .tsv or .parquet.")],
+        output: Annotated[
+            Path | None,
+            typer.Option(
+                "--output",
+                "-o",
+                help="Table to write: .csv, .csv.gz or .parquet. Without it, CSV is printed.",
+                metavar="OUT",
+            ),
+        ] = None,
+        quantiles: Annotated[
+            str, typer.Option(help="Quantiles of the predicted distribution, with commas.", metavar="Q,Q")
+        ] = "0.05,0.5,0.95",
+        keep: Annotated[bool, typer.Option("--keep/--no-keep", help="Keep the columns of DATA.")] = True,
+        prefix: Annotated[str, typer.Option(help="Put before the names of the new columns.")] = "",
+        drop_missing: Annotated[bool, drop_missing_option()] = False,
+        as_json: Annotated[bool, json_option()] = False,
+        debug: Annotated[bool, debug_option()] = False,
+    ):
+        with errors_told(debug):
+            with at_work("reading"):
+                result, judgement = predict_file(
+                    model, data, output, split_list(quantiles, "--quantiles"), keep, prefix, drop_missing
+                )
+            if as_json:
+                content = {"model": str(model), "data": str(data), "rows": len(result), "judgement": judgement}
+                if output is None:
+                    content["predictions"] = to_records(result)
+                print_json(content | {"output": None if output is None else str(output)})
+            elif output is None:
+                sys.stdout.write(result.to_csv(index=False))
+                sys.stdout.flush()
+            else:
+                print(f"{len(result):,} predictions: {output}")
+                if judgement is not None:
+                    facts = [f"  {name:16}{value}" for name, value in judgement_facts(judgement).items()]
+                    print("\n".join([f"Compared with the target in {data}:", *facts]))
+
+
+def predict_file(model, path, output=None, quantiles=(0.05, 0.5, 0.95), keep=True, prefix="", drop_missing=False):
+    """Predict for the rows of a table file, and write the result.
+
+    Parameters
+    ----------
+    model : Path
+        File of a table model.
+    path : Path
+        The table.
+    output : Path, optional
+        Where to write the result.
+    quantiles : sequence of float, default=(0.05, 0.5, 0.95)
+        Quantiles of the predicted distribution.
+    keep : bool, default=True
+        Keep the columns of the table.
+    prefix : str, default=""
+        Put before the names of the new columns.
+    drop_missing : bool, default=False
+        Leave out rows that miss an input.
+
+    Returns
+    -------
+    result : pandas.DataFrame
+    judgement : dict or None
+        How predictions compare with the target, if the table has it.
+    """
+    if output is not None:
+        if not output.name.lower().endswith(_ENDINGS):
+            raise ValueError(f"Cannot write {output}: its name has to end in {', '.join(_ENDINGS)}.")
+        check_output(output, path, model)
+    fitted = TableModel.load(model).set_params(drop_missing=drop_missing)
+    frame = read_table(path)
+    result = fitted.predict(frame, quantiles, source=path).add_prefix(prefix)
+    clash = [name for name in result.columns if keep and name in frame.columns]
+    if clash:
+        raise TableError(
+            f"{path} has a column {clash[0]!r} already: use --prefix to name the new columns, or --no-keep."
+        )
+    judgement = None
+    if fitted.target in frame.columns and frame[fitted.target].notna().any():
+        judgement = to_plain(fitted.judge(frame, source=path).to_json())
+    result = frame.loc[result.index].join(result) if keep else result
+    if output is not None:
+        write_together({output: encode(result, output)})
+    return result, judgement
+
+
+def encode(frame, path):
+    """Bytes of a table, in the format that the ending of a file says.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The table.
+    path : Path
+        Where it is to be written.
+
+    Returns
+    -------
+    bytes
+    """
+    if path.name.lower().endswith(".parquet"):
+        buffer = io.BytesIO()
+        frame.to_parquet(buffer, index=False)
+        return buffer.getvalue()
+    text = frame.to_csv(index=False).encode("utf-8")
+    return gzip.compress(text, mtime=0) if path.name.lower().endswith(".gz") else text
+
+
+def to_records(frame):
+    """Rows of a table as dictionaries for JSON; times become text."""
+    columns = {
+        name: column.astype(str) if column.dtype.kind == "M" else column.astype(object).where(column.notna(), None)
+        for name, column in frame.items()
+    }
+    names = list(columns)
+    return [to_plain(dict(zip(names, row, strict=True))) for row in zip(*columns.values(), strict=True)]

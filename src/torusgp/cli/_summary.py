@@ -1,0 +1,142 @@
+"""Tables in the terminal of what a table model learned, from its summary."""
+
+import numpy as np
+
+from torusgp.cli._console import with_error
+
+_MOST_SHARES = 8
+
+
+def print_summary(summary, facts):
+    """Print tables of the inputs, of the facts, and of what matters.
+
+    Parameters
+    ----------
+    summary : dict
+        See :meth:`torusgp.table_models.TableModel.summary`.
+    facts : dict of str to str
+        More lines, such as where the model is.
+    """
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console()
+    console.print(_inputs(summary))
+    console.print()
+    console.print(_facts(summary_facts(summary) | facts))
+    if summary["attribution"]:
+        console.print()
+        console.print(_shares(summary))
+    left = len(summary["attribution"]) - _MOST_SHARES
+    if left > 0:
+        console.print(Text(f"{left} smaller ones are left out."))
+
+
+def summary_facts(summary):
+    """Lines about rows, model and hold-out.
+
+    Parameters
+    ----------
+    summary : dict
+        See :meth:`torusgp.table_models.TableModel.summary`.
+
+    Returns
+    -------
+    dict of str to str
+    """
+    rows, holdout = summary["rows"], summary["holdout"]
+    dropped = f" ({rows['dropped']:,} dropped, which missed a value)" if rows["dropped"] else ""
+    facts = {"target": summary["target"], "rows fitted": f"{rows['fitted']:,}{dropped}"}
+    if rows["redundancy"] > 1:
+        each = with_error(rows["redundancy"], rows["redundancy_std"] or np.nan)
+        facts["rows count as"] = f"{rows['effective']:,.0f} independent ones: {each} rows are worth one"
+    elif rows["redundancy_is"] == "estimated":
+        facts["rows count as"] = "one each: their noise is not clearly correlated"
+    if summary["calendar"]:
+        clock = summary["clock"]
+        facts["calendar"] = f"{summary['calendar']}, on the clock of {clock}" if clock else summary["calendar"]
+    limit = summary["max_interaction"]
+    limited = "" if limit is None else f", at most {limit} input(s) together"
+    facts["model"] = f"{summary['columns']} columns, {summary['kernel'].replace('_', ' ')} kernel{limited}"
+    if summary["has_trend"]:
+        facts["slow change"] = "a trend beside the period is part of predictions"
+    facts["signal, noise"] = f"standard deviations {summary['signal_std']:.4g} and {summary['noise_std']:.4g}"
+    facts["log evidence"] = f"{summary['log_evidence']:.1f}"
+    if holdout is not None:
+        facts["held out"] = f"{holdout['n_rows']:,} rows: {holdout['rows']}"
+        facts.update(judgement_facts(holdout))
+        facts["fitted to"] = "all rows, after it was judged" if summary["is_refitted"] else "rows not held out"
+    return facts
+
+
+def judgement_facts(judgement):
+    """Lines about how predictions fared.
+
+    Parameters
+    ----------
+    judgement : dict
+        See :meth:`torusgp.table_models.Judgement.to_json`.
+
+    Returns
+    -------
+    dict of str to str
+    """
+    r2 = "not known" if judgement["r2"] is None else f"{judgement['r2']:.4f}"
+    return {
+        "RMSE, R2": f"{judgement['rmse']:.4g}, {r2}",
+        "MNLL": f"{judgement['mnll']:.4f} (mean negative log loss)",
+        "95 % intervals": f"hold {100 * judgement['coverage']:.1f} %",
+    }
+
+
+def _inputs(summary):
+    table = _table()
+    table.add_column("input", overflow="fold")
+    table.add_column("period", justify="right")
+    table.add_column("length scale", justify="right")
+    for one in summary["inputs"]:
+        period, scale = (_with_error(one[name], one[f"{name}_std"]) for name in ("period", "length_scale"))
+        table.add_row(_text(one["name"]), f"{period} ({one['period_is']})", scale)
+    return table
+
+
+def _facts(facts):
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in facts.items():
+        table.add_row(_text(name), _text(value))
+    return table
+
+
+def _shares(summary):
+    table = _table()
+    table.add_column("what matters, alone or together", overflow="fold")
+    table.add_column("share of the variance", justify="right")
+    table.add_column("95 % interval", justify="right")
+    for one in summary["attribution"][:_MOST_SHARES]:
+        interval = f"{100 * one['lower']:.1f} to {100 * one['upper']:.1f} %"
+        table.add_row(_text(one["component"]), f"{100 * one['share']:.1f} %", interval)
+    return table
+
+
+def _table():
+    from rich import box
+    from rich.table import Table
+
+    return Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+
+
+def _text(value):
+    """Text as it is: brackets in the name of a column are no markup."""
+    from rich.text import Text
+
+    return Text(str(value))
+
+
+def _with_error(value, error):
+    if error is None:
+        return f"{value:.6g}"
+    return with_error(value, error)

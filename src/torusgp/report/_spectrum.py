@@ -1,0 +1,65 @@
+"""What was expected of each frequency, and what was found."""
+
+import numpy as np
+
+from torusgp.plotting import SpectrumDisplay
+from torusgp.report._figures import figure, figure_image, figures
+from torusgp.report._markup import element, join, table
+from torusgp.report._numbers import TIMES, count, number, quantity, with_unit
+
+_MOST_WAVES = 8  # in the table
+
+
+def spectrum(subject):
+    """Section of the spectrum."""
+    n_columns = subject.model.index_set_.n_components
+    text = (
+        f"The function is a sum of a constant and of waves of {number(n_columns // 2)} frequencies. The line is the "
+        "variance that the model expects of each frequency before it sees data, the dots what it found. Filled dots "
+        "are determined by the rows; hollow ones are mostly what was expected. Dots far above the line at its right "
+        "end would call for more waves."
+    )
+    if n_columns == 1:
+        return element("p", "The model has a constant alone, and no waves.")
+    return join([element("p", text), subject.for_each_output(lambda output: _one(subject, output))])
+
+
+def _one(subject, output):
+    display = SpectrumDisplay.from_estimator(subject.model, output=output)
+    few = len(display.power) <= 2000  # dots; more are smaller as pixels
+    image = figure_image(
+        lambda drawing: display.plot(drawing.subplots(), rasterized=not few),
+        (5.6, 3.9),
+        "Prior variance and posterior power of each frequency",
+    )
+    n_determined = int((display.determined > 0.5).sum())
+    caption = (
+        f"{count(n_determined, 'frequency', 'frequencies')} of {number(len(display.power))} are determined by the rows."
+    )
+    return join([figures(figure(image, caption, wide=True)), _strongest(subject, output)])
+
+
+def _strongest(subject, output):
+    """Table of the waves with the largest amplitudes."""
+    weights = subject.model.coef_.reshape(subject.model.index_set_.n_components, -1)[:, output]
+    amplitude = np.hypot(weights[1::2], weights[2::2])
+    order = np.argsort(-amplitude, kind="stable")[:_MOST_WAVES]
+    frequencies = subject.model.index_set_.frequencies[1:]
+    target = subject.targets[output]
+    rows = [
+        [
+            _wave(subject, frequencies[i].tolist()),
+            element("td", quantity(amplitude[i], target.unit), data_value=repr(float(amplitude[i]))),
+        ]
+        for i in order.tolist()
+    ]
+    return table(["strongest waves", "amplitude"], rows)
+
+
+def _wave(subject, frequency):
+    """A frequency in words: the cycle of one input, or how the cycles of several are combined."""
+    used = [(k, one) for k, one in zip(frequency, subject.dimensions, strict=True) if k]
+    if len(used) == 1:
+        ((k, one),) = used
+        return f"{one.name}, every {with_unit(number(one.period / abs(k), 4), one.unit)}"
+    return ", ".join(f"{one.name} {TIMES} {number(k)}" for k, one in used)

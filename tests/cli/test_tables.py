@@ -1,0 +1,431 @@
+"""The commands that lead from a table to a forecast: fit, predict, info and report."""
+
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.cli.runner import assert_fails, run, tree
+from torusgp import SufficientStatistics, TorusGPRegressor
+from torusgp.cli import _fit, _report
+from torusgp.cli._fit import fit_file
+from torusgp.cli._options import beside, check_output
+from torusgp.index_sets import tensor
+from torusgp.table_models import TableModel
+from torusgp.tables import read_table
+
+CALENDAR = ("--calendar", "time=day,week")
+QUICK = ("--target", "demand", *CALENDAR, "--columns", 41, "--redundancy", 1)
+
+
+def make_table(n_days=21):
+    time = pd.date_range("2024-01-01", periods=24 * n_days, freq="h")
+    busy = np.where(time.day_of_week < 5, 2.0, 1.0) * np.cos(2 * np.pi * time.hour / 24)
+    noise = np.random.default_rng(0).normal(0, 0.2, len(time))
+    return pd.DataFrame({"time": time.strftime("%Y-%m-%d %H:%M"), "hour": time.hour, "demand": 5 + busy + noise})
+
+
+@pytest.fixture
+def data(tmp_path):
+    make_table().to_csv(tmp_path / "demand.csv", index=False)
+    return tmp_path / "demand.csv"
+
+
+@pytest.fixture
+def model(data, tmp_path):
+    table = TableModel("demand", calendar={"time": ["day", "week"]}, redundancy=1, n_components=41)
+    fit_file(table, data, tmp_path / "model.npz")
+    return tmp_path / "model.npz"
+
+
+class TestFit:
+    def test_the_summary_tells_what_was_learned(self, data, tmp_path):
+        result = run("fit", data, *QUICK, "-o", tmp_path / "new" / "model.npz")
+        assert result.exit_code == 0
+        assert result.stderr == ""
+        assert max(map(len, result.stdout.splitlines())) <= 80
+        told = " ".join(result.stdout.split())
+        table = TableModel.load(tmp_path / "new" / "model.npz")
+        for words in (
+            "target demand",
+            "rows fitted 504",
+            "hour_of_day 24 (given)",
+            "held out 101 rows: the last 20 %, from 2024-01-17 19:00 on",
+            f"RMSE, R2 {table.judgement_.rmse:.4g}, {table.judgement_.r2:.4f}",
+            f"MNLL {table.judgement_.mnll:.4f}",
+            f"95 % intervals hold {100 * table.judgement_.coverage:.1f} %",
+            "fitted to all rows, after it was judged",
+            "41 columns, squared exponential kernel",
+            "hour_of_day \N{MULTIPLICATION SIGN} day_of_week",
+        ):
+            assert words in told
+        assert table.judgement_.r2 > 0.9
+        assert table.notes_["data"] == str(data)
+
+    def test_it_does_what_python_does(self, data, tmp_path):
+        assert run("fit", data, "--target", "demand", *CALENDAR, "-o", tmp_path / "model.npz").exit_code == 0
+        written = TableModel.load(tmp_path / "model.npz")
+        table = TableModel("demand", calendar={"time": ["day", "week"]}).fit_and_judge(read_table(data))
+        np.testing.assert_array_equal(written.model_.coef_, table.model_.coef_)
+        assert written.summary() == table.summary()
+
+    def test_json_is_all_there_is(self, data, tmp_path):
+        result = run("fit", data, *QUICK, "-o", tmp_path / "model.npz", "--json")
+        content = json.loads(result.stdout)
+        assert result.stderr == ""
+        assert content["rows"]["fitted"] == 504
+        assert content["holdout"]["n_rows"] == 101
+        assert [one["name"] for one in content["inputs"]] == ["hour_of_day", "day_of_week"]
+        assert content["model"] == str(tmp_path / "model.npz")
+        assert content["seconds"] > 0
+
+    @pytest.mark.parametrize("ending", [".csv.gz", ".parquet", ".tsv"])
+    def test_other_kinds_of_files(self, ending, data, tmp_path):
+        other = tmp_path / f"other{ending}"
+        if ending == ".parquet":
+            make_table().to_parquet(other)
+        else:
+            make_table().to_csv(other, index=False, sep="\t" if ending == ".tsv" else ",")
+        contents = [json.loads(run("fit", path, *QUICK, "--json").stdout) for path in (data, other)]
+        for content in contents:
+            del content["seconds"], content["model"], content["data"]
+        assert contents[0] == contents[1]
+        assert (tmp_path / "demand-model.npz").exists()
+        assert (tmp_path / "other-model.npz").exists()
+
+    def test_a_column_may_have_several_periods(self, tmp_path):
+        hours = np.arange(800.0)
+        y = np.cos(2 * np.pi * hours / 24) + np.sin(2 * np.pi * hours / 168)
+        y += np.random.default_rng(0).normal(0, 0.1, 800)
+        pd.DataFrame({"t": hours, "y": y}).to_csv(tmp_path / "data.csv", index=False)
+        arguments = ("fit", tmp_path / "data.csv", "--target", "y", "--period", "t=24", "--period", "t=168", "--json")
+        content = json.loads(run(*arguments, "--max-interaction", 1).stdout)
+        assert [one["period"] for one in content["inputs"]] == [24, 168]
+        assert content["max_interaction"] == 1
+        assert len(content["attribution"]) == 2
+        assert content["holdout"]["rows"] == "20 % of the rows, drawn at random"
+
+    def test_a_period_is_found(self, tmp_path):
+        t = np.sort(np.random.default_rng(0).uniform(0, 200, 300))
+        y = np.sin(2 * np.pi * t / 7.3) + 0.2 * np.random.default_rng(1).normal(size=300)
+        pd.DataFrame({"t": t, "y": y}).to_csv(tmp_path / "data.csv", index=False)
+        result = run("fit", tmp_path / "data.csv", "--target", "y", "--period", "t=auto", "--columns", 21)
+        assert result.exit_code == 0
+        assert re.search(r"^t +7\.30\d+ ± 0\.0\d+ \(learned\)", result.stdout, re.MULTILINE)
+
+    def test_what_is_held_out(self, data):
+        content = json.loads(run("fit", data, *QUICK, "--holdout-from", "2024-01-15", "--no-refit", "--json").stdout)
+        assert content["holdout"]["n_rows"] == 7 * 24
+        assert content["rows"]["fitted"] == 14 * 24
+        assert not content["is_refitted"]
+        content = json.loads(run("fit", data, *QUICK, "--holdout", 0, "--json").stdout)
+        assert content["holdout"] is None
+        assert content["rows"]["fitted"] == 504
+        without_order = ("fit", data, "--target", "demand", "--period", "hour=24", "--columns", 21, "--json")
+        assert "at random" in json.loads(run(*without_order).stdout)["holdout"]["rows"]
+        assert "the last" in json.loads(run(*without_order, "--time", "time").stdout)["holdout"]["rows"]
+
+    def test_rows_that_miss_a_value_are_dropped_if_allowed(self, tmp_path):
+        table = make_table()
+        table.loc[[4, 9], "demand"] = np.nan
+        table.to_csv(tmp_path / "data.csv", index=False)
+        before = tree(tmp_path)
+        assert_fails(run("fit", tmp_path / "data.csv", *QUICK), "2 of 504 rows")
+        assert tree(tmp_path) == before
+        result = run("fit", tmp_path / "data.csv", *QUICK, "--drop-missing")
+        assert "502 (2 dropped, which missed a value)" in result.stdout
+
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            ("", "data.csv is empty."),
+            ("time,hour,demand\n", "has no rows"),
+            ("time,hour,demand\n2024-01-01,3,7\n", "has 1 complete rows; 20 or more are needed"),
+            ("time,hour,demnd\n2024-01-01,3,7\n", "has no column 'demand'. Did you mean 'demnd'?"),
+            ("time,hour,demand\n2024-01-01,3,\n", "Column 'demand' of"),
+            ("time,hour,demand\n2024-01-01,3,7\n2024-01-01,3,many\n", "line 3: 'many' in column 'demand' is not a"),
+            ("time,hour,demand\n2024-01-01,3,7\n01/02/2024,3,7\n", "line 3, column 'time': '01/02/2024' is not a time"),
+        ],
+        ids=["empty", "no rows", "few rows", "other name", "no values", "text", "times"],
+    )
+    def test_bad_files(self, content, message, tmp_path):
+        path = tmp_path / "data.csv"
+        path.write_text(content)
+        before = tree(tmp_path)
+        assert_fails(run("fit", path, *QUICK), message)
+        assert tree(tmp_path) == before
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["--period", "hour"], "--period wants a column and a value, such as --period hour=24, got 'hour'"),
+            (["--period", "hour=day"], "must be a positive number or 'auto', got 'day'"),
+            (["--period", "hour=-24"], "must be a positive number or 'auto', got '-24'"),
+            (["--period", "huor=24"], "Did you mean 'hour'?"),
+            (["--period", "time=24"], "give it to the calendar (--calendar time=day,week,year)"),
+            (["--calendar", "time=day,wek"], "some of 'day', 'week', 'month', 'year'"),
+            (["--calendar", "time"], "--calendar wants a column and a value"),
+            (["--calendar", "time=day", "--holdout", "2"], "between 0 and 1, got 2.0"),
+            (["--calendar", "time=day", "--holdout", "0.1", "--holdout-from", "2024-01-15"], "either --holdout or"),
+            (["--calendar", "time=day", "--holdout-from", "2034-01-01"], "0 of 504 rows"),
+            (["--calendar", "time=day", "--redundancy", "some"], "must be 'auto' or a number"),
+            (["--calendar", "time=day", "--columns", "0"], "n_components must be"),
+            (["--calendar", "time=day", "--kernel", "flat"], "Unknown family 'flat'"),
+            (["--calendar", "time=day", "--timezone", "Europe/Berln"], "Did you mean 'Europe/Berlin'?"),
+            ([], "Nothing to learn from"),
+        ],
+        ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+    )
+    def test_bad_options(self, arguments, message, data, tmp_path):
+        before = tree(tmp_path)
+        assert_fails(run("fit", data, "--target", "demand", *arguments), message)
+        assert tree(tmp_path) == before
+
+    def test_places_are_checked_before_the_work(self, data, tmp_path, monkeypatch):
+        monkeypatch.setattr(_fit, "read_table", None)  # not reached
+        (tmp_path / "file").write_text("")
+        assert_fails(run("fit", data, *QUICK, "-o", tmp_path / "file" / "model.npz"), "is not a folder")
+        assert_fails(run("fit", data, *QUICK, "-o", data), "it is one of the inputs")
+        assert_fails(run("fit", data, *QUICK, "-o", tmp_path), "is there already, and is not a file")
+
+    def test_a_place_where_writing_fails_later(self, tmp_path, monkeypatch):
+        def refuse(dir):
+            raise OSError(30, "Read-only file system")
+
+        monkeypatch.setattr("tempfile.TemporaryFile", refuse)
+        with pytest.raises(OSError, match=r"Read-only file system\. Name another place"):
+            check_output(tmp_path / "model.npz")
+
+    def test_what_nobody_expected(self, data, monkeypatch):
+        def break_down(*arguments, **options):
+            raise KeyError("gears")
+
+        monkeypatch.setattr(_fit, "fit_file", break_down)
+        result = run("fit", data, *QUICK)
+        assert result.exit_code == 1
+        assert result.stderr == "Error: unexpected KeyError: 'gears'. Run it again with --debug to see where.\n"
+        result = run("fit", data, *QUICK, "--debug")
+        assert result.exit_code == 1
+        assert "Traceback" in result.stderr
+        assert result.stderr.endswith("Error: unexpected KeyError: 'gears'.\n")
+
+    def test_debug_shows_where(self, data):
+        result = run("fit", data, "--target", "demand", "--period", "huor=24", "--debug")
+        assert result.exit_code == 2
+        assert "Traceback" in result.stderr
+        assert result.stderr.splitlines()[-1].startswith("Error: ")
+
+    def test_brackets_in_names_are_no_markup(self, tmp_path):
+        table = make_table(7).rename(columns={"demand": "demand [bold]"})
+        table.to_csv(tmp_path / "data.csv", index=False)
+        result = run("fit", tmp_path / "data.csv", "--target", "demand [bold]", "--period", "hour=24", "--columns", 21)
+        assert "demand [bold]" in result.stdout
+
+    def test_default_places(self):
+        assert beside("data/demand.2024.csv.gz", "-model.npz").as_posix() == "data/demand-model.npz"
+
+
+class TestPredict:
+    def test_predictions_beside_the_columns(self, model, data, tmp_path):
+        output = tmp_path / "new" / "out.csv"
+        result = run("predict", model, data, "-o", output)
+        assert result.exit_code == 0
+        assert result.stderr == ""
+        table, written = TableModel.load(model), pd.read_csv(output)
+        assert written.columns.tolist() == ["time", "hour", "demand", "mean", "std", "q05", "q50", "q95"]
+        expected = table.predict(read_table(data))
+        np.testing.assert_allclose(written[expected.columns], expected, rtol=1e-12)
+        assert f"RMSE, R2        {table.judge(read_table(data)).rmse:.4g}" in result.stdout
+        assert f"504 predictions: {output}" in result.stdout
+
+    def test_formats_hold_the_same(self, model, data, tmp_path):
+        options = ("--quantiles", "0.1,0.975", "--no-keep", "--prefix", "forecast_")
+        for ending in (".csv", ".csv.gz", ".parquet"):
+            assert run("predict", model, data, "-o", tmp_path / f"out{ending}", *options).exit_code == 0
+        csv, packed, parquet = (
+            pd.read_csv(tmp_path / "out.csv"),
+            pd.read_csv(tmp_path / "out.csv.gz"),
+            pd.read_parquet(tmp_path / "out.parquet"),
+        )
+        assert csv.columns.tolist() == ["forecast_mean", "forecast_std", "forecast_q10", "forecast_q97.5"]
+        pd.testing.assert_frame_equal(csv, packed)
+        pd.testing.assert_frame_equal(csv, parquet)
+        assert gzip.decompress((tmp_path / "out.csv.gz").read_bytes()) == (tmp_path / "out.csv").read_bytes()
+
+    def test_without_a_place_it_is_printed(self, model, data, tmp_path):
+        result = run("predict", model, data)
+        run("predict", model, data, "-o", tmp_path / "out.csv")
+        assert result.stdout == (tmp_path / "out.csv").read_text()
+        assert result.stderr == ""
+
+    def test_json(self, model, data, tmp_path):
+        content = json.loads(run("predict", model, data, "--json").stdout)
+        assert content["rows"] == len(content["predictions"]) == 504
+        assert content["predictions"][0]["time"] == "2024-01-01 00:00"
+        assert content["judgement"]["r2"] > 0.9
+        content = json.loads(run("predict", model, data, "--json", "-o", tmp_path / "out.parquet").stdout)
+        assert "predictions" not in content
+        assert content["output"] == str(tmp_path / "out.parquet")
+
+    def test_future_rows_need_no_target(self, model, tmp_path):
+        (tmp_path / "later.csv").write_text("time\n2024-03-01 00:00\n2024-03-01 12:00\n")
+        result = run("predict", model, tmp_path / "later.csv", "-o", tmp_path / "out.csv")
+        assert result.stdout == f"2 predictions: {tmp_path / 'out.csv'}\n"
+        noon_is_low = pd.read_csv(tmp_path / "out.csv")["mean"]
+        assert noon_is_low[0] > noon_is_low[1] + 3
+
+    def test_rows_that_miss_an_input(self, model, tmp_path):
+        (tmp_path / "later.csv").write_text("time,note\n2024-03-01 00:00,a\n,b\n2024-03-01 12:00,c\n")
+        assert_fails(run("predict", model, tmp_path / "later.csv"), "1 of 3 rows")
+        result = run("predict", model, tmp_path / "later.csv", "--drop-missing")
+        assert [line.split(",")[1] for line in result.stdout.splitlines()] == ["note", "a", "c"]
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["-o", "out.xlsx"], "its name has to end in .csv, .csv.gz, .parquet"),
+            (["-o", "demand.csv"], "it is one of the inputs"),
+            (["-o", "model.npz/out.csv"], "is not a folder"),
+            (["--quantiles", "5,95"], "Quantiles must be between 0 and 1, got 5.0"),
+            (["--quantiles", "low"], "--quantiles wants numbers"),
+        ],
+        ids=" ".join,
+    )
+    @pytest.mark.usefixtures("data")
+    def test_bad_options(self, arguments, message, model, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        before = tree(tmp_path)
+        assert_fails(run("predict", model.name, "demand.csv", *arguments), message)
+        assert tree(tmp_path) == before
+
+    def test_columns_of_the_same_name(self, model, data, tmp_path):
+        run("predict", model, data, "-o", tmp_path / "out.csv")
+        assert_fails(run("predict", model, tmp_path / "out.csv"), "has a column 'mean' already: use --prefix")
+        assert run("predict", model, tmp_path / "out.csv", "--prefix", "new_").exit_code == 0
+
+    def test_other_files(self, data, tmp_path):
+        assert_fails(run("predict", tmp_path / "absent.npz", data), "absent.npz does not exist")
+        assert_fails(run("predict", data, data), "is not a torusgp file")
+        SufficientStatistics(tensor(1, 1)).save(tmp_path / "sums.npz")
+        assert_fails(run("predict", tmp_path / "sums.npz", data), "holds a SufficientStatistics, not a Torus")
+        TorusGPRegressor().fit([[0.1], [0.5], [0.7]], [1.0, 2.0, 3.0]).save(tmp_path / "plain.npz")
+        assert_fails(run("predict", tmp_path / "plain.npz", data), "was not written by torusgp fit")
+
+    def test_a_reader_that_has_seen_enough(self, model, data):
+        code = "from torusgp.cli import main; main()"  # prints more than a pipe holds
+        command = f"{sys.executable} -c '{code}' predict {model} {data} --json | head -n 1"
+        result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+        assert result.stdout == "{\n"
+        assert result.stderr == ""
+
+
+class TestInfo:
+    def test_a_table_model(self, model):
+        result = run("info", model)
+        assert result.exit_code == 0
+        assert max(map(len, result.stdout.splitlines())) <= 80
+        assert "hour_of_day \N{MULTIPLICATION SIGN} day_of_week" in result.stdout
+        assert "held out        101 rows" in result.stdout
+        content = json.loads(run("info", model, "--json").stdout)
+        assert content["kind"] == "table model"
+        assert {**TableModel.load(model).summary(), **content} == content
+
+    def test_a_regressor(self, tmp_path):
+        TorusGPRegressor(period=2).fit([[0.1], [0.5], [0.7]], [1.0, 2.0, 3.0]).save(tmp_path / "plain.npz", "by hand")
+        assert "notes: by hand" in run("info", tmp_path / "plain.npz").stdout
+        content = json.loads(run("info", tmp_path / "plain.npz", "--json").stdout)
+        assert (content["kind"], content["rows"], content["period"]) == ("regressor", 3, 2)
+
+    def test_other_files(self, tmp_path):
+        (tmp_path / "note.txt").write_text("hello")
+        assert_fails(run("info", tmp_path / "note.txt"), "is not a torusgp file")
+        assert_fails(run("info", tmp_path), "is a folder")
+
+
+class TestReport:
+    def test_a_page_is_written(self, model, data, tmp_path):
+        result = run("report", model, data, "--new-rows", "-o", tmp_path / "page.html", "--title", "Demand <today>")
+        assert result.exit_code == 0
+        assert result.stdout == f"Page: {tmp_path / 'page.html'}\n"
+        page = (tmp_path / "page.html").read_text()
+        assert "Demand &lt;today&gt;" in page
+        assert "demand" in page
+
+    def test_what_the_page_is_about(self, model, data, tmp_path, monkeypatch):
+        calls = []
+        monkeypatch.setattr(_report, "render_report", lambda *given, **named: calls.append((given, named)) or "page")
+        assert json.loads(run("report", model, "--json").stdout)["output"] == str(tmp_path / "model-report.html")
+        run("report", model, data, "--fitted-rows")
+        (_, without), ((_, X, y), with_rows) = calls
+        assert without["holdout"] is None
+        assert with_rows["holdout"] is False
+        np.testing.assert_array_equal(y, make_table()["demand"])
+        assert X.columns.tolist() == ["hour_of_day", "day_of_week"]
+        assert with_rows["details"]["rows fitted"] == "504"
+
+    def test_errors(self, model, data, tmp_path):
+        before = tree(tmp_path)
+        assert_fails(run("report", model, "-o", tmp_path / "page.pdf"), "has to end in .html")
+        assert_fails(run("report", data), "is not a torusgp file")
+        data.with_name("later.csv").write_text("time\n2024-03-01 00:00\n")
+        before["later.csv"] = b"time\n2024-03-01 00:00\n"
+        assert_fails(run("report", model, tmp_path / "later.csv"), "has no column 'demand'")
+        assert tree(tmp_path) == before
+
+
+@pytest.mark.parametrize("command", ["fit", "predict", "info", "report"])
+def test_help_shows_an_example(command):
+    result = run(command, "--help")
+    assert result.exit_code == 0
+    assert f"  torusgp {command} " in result.stdout
+    assert "--json" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
+
+
+@pytest.mark.skipif(
+    "TORUSGP_DATA" not in os.environ, reason="the demand is read from the folder that TORUSGP_DATA names"
+)
+class TestDemand:
+    arguments = (
+        *("--target", "demand_MW", "--calendar", "time_utc=day,week,year"),
+        *("--timezone", "Australia/Melbourne", "--holdout-from", "2014-01-01", "--json"),
+    )
+
+    @pytest.fixture
+    def demand(self):
+        return os.path.join(os.environ["TORUSGP_DATA"], "vic_elec", "vic_elec.csv.gz")
+
+    def test_every_third_hour(self, demand, tmp_path):
+        pd.read_csv(demand)[::6].to_csv(tmp_path / "demand.csv", index=False)
+        options = ("--columns", 201, "--no-refit")
+        content = json.loads(run("fit", tmp_path / "demand.csv", *self.arguments, *options).stdout)
+        assert content["rows"]["fitted"] == 5848
+        assert content["holdout"]["n_rows"] == 2920
+        assert content["holdout"]["r2"] > 0.685
+        assert 0.9 < content["holdout"]["coverage"] < 0.97
+
+    @pytest.mark.slow
+    def test_all_rows(self, demand, tmp_path):
+        contents = {
+            limit: json.loads(
+                run("fit", demand, *self.arguments, "--max-interaction", limit, "-o", tmp_path / "model.npz").stdout
+            )
+            for limit in (3, 1)
+        }
+        interacting, additive = contents[3]["holdout"], contents[1]["holdout"]
+        assert interacting["r2"] > 0.691
+        assert 0.9 < interacting["coverage"] < 0.97
+        assert interacting["mnll"] < additive["mnll"] - 0.02
+        assert interacting["r2"] > additive["r2"] + 0.01
+        shares = {one["component"]: one for one in contents[3]["attribution"]}
+        for pair in (
+            "hour_of_day \N{MULTIPLICATION SIGN} day_of_week",
+            "hour_of_day \N{MULTIPLICATION SIGN} day_of_year",
+        ):
+            assert shares[pair]["lower"] > 0.01
