@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from torusgp.learning import limited_blas
 from torusgp.periods import is_searched
 from torusgp.regression import TorusGPRegressor
 from torusgp.table_models._correlation import (
@@ -38,7 +39,13 @@ def fit_counted(regressor, X, y, redundancy):
         The same.
     """
     weights = None if redundancy == 1.0 else np.full(len(y), 1 / redundancy)
-    return regressor.fit(X, y, sample_weight=weights)
+    with limited_blas(_size(regressor.n_components)):
+        return regressor.fit(X, y, sample_weight=weights)
+
+
+def _size(n_components):
+    """Columns that matrices are expected to have."""
+    return FEW_COLUMNS if n_components == "auto" else n_components
 
 
 def fit_in_order(make, X, y, *, n_components="auto", start=1.0, report=lambda line: None):
@@ -75,7 +82,7 @@ def fit_in_order(make, X, y, *, n_components="auto", start=1.0, report=lambda li
     """
     if len(y) < FEWEST_ROWS:
         return make(n_components).fit(X, y), 1.0, None
-    explorer = _Explorer(make, X, y, FEW_COLUMNS if n_components == "auto" else min(n_components, FEW_COLUMNS))
+    explorer = _Explorer(make, X, y, min(_size(n_components), FEW_COLUMNS))
     attempt = explorer.attempt(start)
     for _ in range(_MOST_STEPS):
         report(f"{attempt.found.estimate:.3g} rows are worth one, where {attempt.redundancy:.3g} counted as one")
@@ -86,7 +93,8 @@ def fit_in_order(make, X, y, *, n_components="auto", start=1.0, report=lambda li
     try:
         model = explorer.finish(attempt, n_components)
         if attempt.redundancy > 1:
-            model.set_noise_variance(unseen_noise_variance(model, X, y))
+            with limited_blas(model.index_set_.n_components):
+                model.set_noise_variance(unseen_noise_variance(model, X, y))
         return model, attempt.redundancy, attempt.found
     except ValueError:
         if attempt.redundancy == 1 or not explorer.has_search:
@@ -151,7 +159,9 @@ class _Explorer:
         """A fit in which so many rows count as one, and the redundancy of its residuals."""
         regressor = self._make(self._n_components).set_params(**self._changes)
         model, told = _quietly(regressor, self._X, self._periodic, redundancy)
-        return _Attempt(model, told, redundancy, estimate_redundancy(model, self._X, self._periodic))
+        with limited_blas(self._n_components):
+            found = estimate_redundancy(model, self._X, self._periodic)
+        return _Attempt(model, told, redundancy, found)
 
     def finish(self, attempt, n_components):
         """The fit with the redundancy of an attempt, and the columns that are wanted."""

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from torusgp.analysis import sobol_indices
+from torusgp.learning import limited_blas
 from torusgp.regression import TorusGPRegressor
 from torusgp.table_models._errors import length_scale_errors
 from torusgp.table_models._fitting import fit_counted, fit_in_order
@@ -349,7 +350,8 @@ class TableModel(BaseEstimator):
         """
         check_is_fitted(self, "model_")
         if not hasattr(self, "_summary"):
-            self._summary = self._summarise()
+            with limited_blas(self.model_.index_set_.n_components):
+                self._summary = self._summarise()
         return self._summary
 
     def _summarise(self):
