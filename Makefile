@@ -30,7 +30,7 @@ demo: $(VENV)/.installed-demo ## run the demonstration: fill a hole in a made-up
 test: $(VENV)/.installed-dev ## run the tests and doctests, except the slow ones
 	$(PINNED) $(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
 
-test-all: $(VENV)/.installed-dev ## run all tests, the slow ones too; installs a browser where it may
+test-all: $(VENV)/.installed-all ## run all tests, the slow ones too; installs samplers, and a browser where it may
 	@command -v chromium chromium-browser google-chrome >/dev/null || apt-get install --yes --quiet chromium || \
 	  echo "No Chromium: tests of the report in a browser are skipped." >&2
 	$(PINNED) $(BIN)/python -m pytest -n auto -m "" $(PYTEST_ARGS)
@@ -76,6 +76,11 @@ $(VENV)/.installed-demo: pyproject.toml $(VENV)/.created
 $(VENV)/.installed-dev: pyproject.toml $(VENV)/.created
 	$(PIP_INSTALL) '.[dev]'
 	@touch $(VENV)/.installed-demo $@
+
+# NumPyro and PyMC bring hundreds of megabytes, for a few tests.
+$(VENV)/.installed-all: $(VENV)/.installed-dev
+	$(PIP_INSTALL) '.[dev,numpyro,pymc]'
+	@touch $@
 
 $(PEERS)/.installed: pyproject.toml benchmarks/peers/requirements.txt $(VENV)/.created
 	$(PYTHON) -m venv $(PEERS)

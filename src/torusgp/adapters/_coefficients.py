@@ -1,0 +1,119 @@
+"""Fourier coefficients of a kernel as differentiable functions of its length scales, in any array library.
+
+The numbers are those of :mod:`torusgp.spectra`, tabulated once as series in the logarithm of the length scale. Image
+sums (:class:`~torusgp.spectra.Heat`, :class:`~torusgp.spectra.TorusMatern`) have a closed form up to their
+normalisation, and only that is tabulated. All is done with logarithms: a coefficient of 1e-200 is as accurate, relative
+to itself, as one of order one, and its square root has finite derivatives.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from torusgp.adapters._tables import ChebyshevTable, tabulate
+from torusgp.spectra import Heat, TorusMatern
+
+
+class LogCoefficients:
+    """Logarithms of the coefficients of the frequencies of an index set.
+
+    Parameters
+    ----------
+    kernel : TorusKernel
+        Families, limit of interactions, and for a Cartesian family the cell; its length scales play no part.
+    index_set : IndexSet
+        Frequencies.
+    bounds : pair of float
+        Length scales between which the result is accurate; for a Cartesian family in units of the cell's size, the
+        D-th root of its volume, over 2 pi.
+
+    Attributes
+    ----------
+    n_length_scales : int
+        How many length scales the kernel may have.
+    limits : pair of float
+        The bounds, in the units of the kernel's length scale.
+    """
+
+    def __init__(self, kernel, index_set, bounds):
+        frequencies = index_set.frequencies
+        dimension = kernel.resolve_dimension(index_set.dimension)
+        self._limit = dimension if kernel.max_interaction is None else min(kernel.max_interaction, dimension)
+        beyond = np.count_nonzero(frequencies, axis=1) > self._limit
+        self._outside = np.where(beyond, -np.inf, 0.0) if beyond.any() else None
+        self.limits = bounds
+        if kernel.metric == "cartesian":
+            cell = kernel.cell(dimension)
+            size = abs(np.linalg.det(cell)) ** (1 / dimension) / (2 * np.pi)
+            self.limits = size * bounds[0], size * bounds[1]
+            axes = [(_cartesian_axis(kernel.family, cell, frequencies, self.limits), np.arange(len(frequencies)))]
+        else:
+            axes = []
+            for d, (family, _) in enumerate(kernel.axis_spectra(dimension)):
+                orders, position = np.unique(np.abs(frequencies[:, d]), return_inverse=True)
+                axes.append((_axis(family, tuple(orders.tolist()), bounds), position))
+        self._axes = axes
+        self.n_length_scales = len(axes)
+
+    def __call__(self, xp, length_scale):
+        """Logarithms of shape (..., n_frequencies) for length scales of shape (..., dimension), (..., 1) or ()."""
+        log_length_scale = xp.log(length_scale) + xp.constant(np.zeros(self.n_length_scales))
+        total, constants = 0.0, []
+        for d, (axis, position) in enumerate(self._axes):
+            log_coefficients = axis(xp, log_length_scale[..., d : d + 1])
+            total = total + log_coefficients[..., xp.constant(position)]
+            constants.append(xp.exp(log_coefficients[..., :1]))  # order zero is always among them
+        if self._limit < len(self._axes):
+            total = total - xp.log(_mass_within(constants, self._limit))
+        return total if self._outside is None else total + xp.constant(self._outside)
+
+
+def _mass_within(constants, limit):
+    """Sum of the product coefficients with at most so many non-zero entries, from those of order zero on each axis."""
+    by_order = [1.0] + [0.0] * limit
+    for constant in constants:
+        by_order = [
+            constant * by_order[m] + ((1.0 - constant) * by_order[m - 1] if m else 0.0) for m in range(limit + 1)
+        ]
+    return sum(by_order)
+
+
+@dataclass(frozen=True, eq=False)
+class _ImageSum:
+    """Log coefficients of an image sum: that at zero from a table, relative to it in closed form."""
+
+    family: Heat | TorusMatern
+    dimension: int
+    squared_waves: np.ndarray
+    at_zero: ChebyshevTable
+
+    def __call__(self, xp, log_length_scale):
+        squares = xp.exp(2.0 * log_length_scale) * xp.constant(self.squared_waves)
+        if isinstance(self.family, Heat):
+            decay = 0.5 * squares
+        else:
+            nu = float(self.family.nu)
+            decay = (nu + self.dimension / 2) * xp.log1p(squares / (2 * nu))
+        return self.at_zero(xp, log_length_scale) - decay
+
+
+@lru_cache(maxsize=64)  # a probabilistic model is traced many times
+def _axis(family, orders, bounds):
+    """Log coefficients of one dimension of a product kernel, at these orders."""
+    if isinstance(family, Heat | TorusMatern):
+        at_zero = tabulate(lambda scale: family.log_coefficients(np.zeros(1), scale), bounds, repr(family))
+        return _ImageSum(family, 1, np.array(orders, dtype=float) ** 2, at_zero)
+    return tabulate(lambda scale: family.log_coefficients(np.array(orders), scale), bounds, repr(family))
+
+
+def _cartesian_axis(family, cell, frequencies, limits):
+    waves = 2 * np.pi * frequencies @ np.linalg.inv(cell).T
+    at_zero = _cartesian_table(family, tuple(map(tuple, cell.tolist())), limits)
+    return _ImageSum(family, len(cell), (waves**2).sum(axis=1), at_zero)
+
+
+@lru_cache(maxsize=64)
+def _cartesian_table(family, cell, limits):
+    zero = np.zeros((1, len(cell)))
+    return tabulate(lambda scale: family.log_coefficients(zero, scale, np.array(cell)), limits, repr(family))

@@ -1,0 +1,177 @@
+"""A kernel of GPyTorch of low rank, from the features of an index set."""
+
+from typing import Any
+
+import numpy as np
+
+from torusgp.adapters._expansion import LENGTH_SCALE_BOUNDS
+from torusgp.adapters._libraries import require
+
+gpytorch = require("gpytorch", "gpytorch")
+from torusgp.adapters.torch import TorusFeatures, torch  # noqa: E402  # GPyTorch needs PyTorch: name what is asked for
+
+operators = require("linear_operator.operators", "gpytorch")
+_Kernel: Any = gpytorch.kernels.Kernel
+
+
+class TorusFeatureKernel(_Kernel):
+    r"""Periodic kernel in several dimensions, of variance one, as a product of features with themselves.
+
+    Its matrices are roots of low rank, so GPyTorch's exact models cost :math:`n M^2` for n rows and M columns, not
+    :math:`n^3`. ``lengthscale`` is learned under GPyTorch's constraints and priors, the period too on request; a
+    ``ScaleKernel`` around it learns the variance. An exact model with nothing else in it is that of
+    :class:`torusgp.TorusGPRegressor`, which looks at the data only once.
+
+    Parameters
+    ----------
+    kernel : TorusKernel
+        Families, and the values at which length scales and period start or stay. A single length scale is shared by all
+        dimensions, unless ``ard_num_dims`` says their number. Note that GPyTorch's own ``PeriodicKernel`` calls
+        lengthscale what is the square of this one.
+    index_set : str or IndexSet, default="adaptive"
+        Frequencies: "adaptive" for the largest coefficients at the kernel's length scales, the name of another function
+        of :mod:`torusgp.index_sets`, or a set. It stays until :meth:`choose_index_set` is called.
+    n_components : int, default=200
+        Largest number of columns of a set given by name.
+    learn_period : bool, default=False
+        Make the period a parameter: ``raw_period_length`` under a constraint, or for a cell ``cell``. Evidence has many
+        local maxima in a period: start near a good one, see :func:`torusgp.find_period`, and in double precision.
+    ard_num_dims : int, optional
+        Number of length scales; by default as many as the kernel has.
+    lengthscale_constraint : gpytorch.constraints.Interval, optional
+        By default greater than the lower one of ``length_scale_bounds``.
+    period_length_constraint : gpytorch.constraints.Interval, optional
+        By default positive.
+    period_length_prior : gpytorch.priors.Prior, optional
+        Prior of a learned period.
+    length_scale_bounds : pair of float, default=(1e-2, 1e2)
+        Between these, coefficients are accurate to about 1e-12; see :class:`~torusgp.adapters.torch.TorusFeatures`.
+    **kwargs
+        Further arguments of ``gpytorch.kernels.Kernel``: ``batch_shape``, ``lengthscale_prior``, and ``active_dims``,
+        the inputs of this kernel, in which one with several periods may be named several times.
+
+    Attributes
+    ----------
+    features : TorusFeatures
+        The feature map, with the index set.
+
+    Examples
+    --------
+    >>> import torch, gpytorch
+    >>> from torusgp import TorusKernel
+    >>> base = TorusFeatureKernel(TorusKernel(length_scale=[0.8, 1.2], period=[24.0, 7.0]), n_components=101)
+    >>> kernel = gpytorch.kernels.ScaleKernel(base)
+    >>> X = 24 * torch.rand(300, 2)
+    >>> type(kernel(X).evaluate_kernel()).__name__
+    'LowRankRootLinearOperator'
+    """
+
+    has_lengthscale = True
+
+    def __init__(
+        self,
+        kernel,
+        *,
+        index_set="adaptive",
+        n_components=200,
+        learn_period=False,
+        ard_num_dims=None,
+        lengthscale_constraint=None,
+        period_length_constraint=None,
+        period_length_prior=None,
+        length_scale_bounds=LENGTH_SCALE_BOUNDS,
+        **kwargs,
+    ):
+        features = TorusFeatures(
+            kernel, index_set=index_set, n_components=n_components, learn=(), length_scale_bounds=length_scale_bounds
+        )
+        if ard_num_dims is None and np.ndim(kernel.length_scale):
+            ard_num_dims = len(kernel.length_scale)
+        if lengthscale_constraint is None:
+            lengthscale_constraint = gpytorch.constraints.GreaterThan(features.length_scale_limits[0])
+        super().__init__(ard_num_dims=ard_num_dims, lengthscale_constraint=lengthscale_constraint, **kwargs)
+        self.features = features
+        self.lengthscale = self._start(kernel.length_scale, 1, ard_num_dims or 1)
+        if learn_period:
+            features.check_period_is_free()
+            self._add_period(period_length_constraint, period_length_prior)
+
+    def _start(self, value, *shape):
+        return torch.tensor(value, dtype=self.raw_lengthscale.dtype).expand(*self.batch_shape, *shape)
+
+    def _add_period(self, constraint, prior):
+        period, dimension = self.features.kernel.period, self.features.index_set.dimension
+        if np.ndim(period) == 2:
+            self.register_parameter("cell", torch.nn.Parameter(self._start(period, dimension, dimension).clone()))
+            return
+        self.register_parameter("raw_period_length", torch.nn.Parameter(self._start(0.0, 1, dimension).clone()))
+        self.register_constraint("raw_period_length", constraint or gpytorch.constraints.Positive())
+        if prior is not None:
+            self.register_prior(
+                "period_length_prior",
+                prior,
+                lambda module: module.period_length,
+                lambda module, value: module._set_period_length(value),
+            )
+        self._set_period_length(self._start(period, 1, dimension))
+
+    @property
+    def period_length(self):
+        """Present periods, of shape (..., 1, dimension), or the cell."""
+        if hasattr(self, "raw_period_length"):
+            return self.raw_period_length_constraint.transform(self.raw_period_length)
+        return self.cell if hasattr(self, "cell") else self.features.period
+
+    @period_length.setter
+    def period_length(self, value):
+        self._set_period_length(value)
+
+    def _set_period_length(self, value):
+        if not hasattr(self, "raw_period_length"):
+            raise ValueError("The periods are not parameters of this kernel: make it with learn_period=True.")
+        value = torch.as_tensor(value).to(self.raw_period_length).expand_as(self.raw_period_length)
+        self.initialize(raw_period_length=self.raw_period_length_constraint.inverse_transform(value))
+
+    def forward(self, x1, x2, diag=False, last_dim_is_batch=False, **params):
+        """Covariances between two sets of inputs, as GPyTorch asks for them."""
+        length_scale, period = self.lengthscale, self.period_length
+        if last_dim_is_batch:  # each input alone, of a kernel of one dimension
+            x1, x2 = x1.mT.unsqueeze(-1), x2.mT.unsqueeze(-1)
+            length_scale = length_scale.mT.unsqueeze(-1)
+            period = period.mT.unsqueeze(-1) if period.ndim >= 2 else period
+        first = self.features(x1, length_scale, period)
+        same = torch.equal(x1, x2)
+        second = first if same else self.features(x2, length_scale, period)
+        if diag:
+            return (first * second).sum(-1)
+        if not same:
+            return operators.MatmulLinearOperator(first, second.mT)
+        n_samples, n_components = first.shape[-2:]
+        # With more columns than rows a factor of the rows is cheaper; but GPyTorch does not factor many of them exactly
+        if n_components < n_samples or n_samples > gpytorch.settings.max_cholesky_size.value():
+            return operators.LowRankRootLinearOperator(first)
+        return operators.RootLinearOperator(first)
+
+    def choose_index_set(self, n_components=None):
+        """Take the frequencies with the largest coefficients at the present length scales; returns the new set.
+
+        For batches these are the shortest length scales of all of them. Learn again afterwards: evidences of different
+        sets belong to different models.
+
+        Parameters
+        ----------
+        n_components : int, optional
+            Largest number of columns; by default as many as there are.
+
+        Returns
+        -------
+        IndexSet
+        """
+        length_scale = self.lengthscale.detach()
+        return self.features.choose_index_set(n_components, length_scale.reshape(-1, length_scale.shape[-1]).amin(0))
+
+    def prediction_strategy(self, train_inputs, train_prior_dist, train_labels, likelihood):
+        """GPyTorch's way to predict with few features: it works with their weights, not with the rows."""
+        return gpytorch.models.exact_prediction_strategies.LinearPredictionStrategy(
+            train_inputs, train_prior_dist, train_labels, likelihood
+        )

@@ -1,0 +1,349 @@
+import copy
+import warnings
+
+import numpy as np
+import pytest
+
+from tests.adapters.cases import CASES, OBLIQUE, inputs, with_limit
+from torusgp import TorusGPRegressor, TorusKernel
+from torusgp.index_sets import adaptive, tensor
+from torusgp.spectra import Heat
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+gpytorch = pytest.importorskip("gpytorch", reason="GPyTorch is not installed")
+from gpytorch.kernels import AdditiveStructureKernel, RBFKernel, ScaleKernel  # noqa: E402  # after the skip
+
+from torusgp.adapters.gpytorch import TorusFeatureKernel  # noqa: E402
+
+PERIOD = [24.0, 7.0]
+KERNEL = TorusKernel(length_scale=[0.7, 1.1], period=PERIOD)
+# Both solve the same equations in double precision, one by Woodbury's identity on rows, one by columns
+SAME = {"rtol": 0, "atol": 1e-9}
+
+
+@pytest.fixture(autouse=True)
+def double_precision():
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(before)
+
+
+class Model(gpytorch.models.ExactGP):
+    def __init__(self, X, y, kernel, noise):
+        likelihood = gpytorch.likelihoods.GaussianLikelihood()
+        super().__init__(torch.tensor(X), torch.tensor(y), likelihood)
+        self.mean_module = gpytorch.means.ZeroMean()
+        self.covar_module = kernel
+        likelihood.noise = noise
+
+    def forward(self, X):
+        return gpytorch.distributions.MultivariateNormal(self.mean_module(X), self.covar_module(X))
+
+    def evidence(self):
+        self.train()
+        likelihood = gpytorch.mlls.ExactMarginalLogLikelihood(self.likelihood, self)
+        return len(self.train_targets) * likelihood(self(*self.train_inputs), self.train_targets)
+
+
+def make_data(n_samples=200, random_state=0):
+    rng = np.random.default_rng(random_state)
+    X = rng.uniform(0, 50, (n_samples, 2))
+    hour, day = 2 * np.pi * X.T / np.array(PERIOD)[:, None]
+    y = np.exp(np.cos(hour)) * np.sin(day + np.cos(hour))
+    return X, y + 0.3 * rng.normal(size=n_samples)
+
+
+def scaled(base, signal_variance):
+    kernel = ScaleKernel(base)
+    kernel.outputscale = signal_variance
+    return kernel
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_matrices_are_those_of_the_kernel(name):
+    kernel, index_set = CASES[name]
+    X = torch.tensor(inputs(kernel, index_set))
+    base = TorusFeatureKernel(kernel, index_set=index_set)
+    truncation_error = with_limit(kernel, index_set).truncation_error(index_set)
+    for found, expected in (
+        (base(X).to_dense(), with_limit(kernel, index_set)(X)),
+        (base(X, X[:7]).to_dense(), with_limit(kernel, index_set)(X, X[:7])),
+        (base(X, diag=True), np.ones(len(X))),
+    ):
+        np.testing.assert_allclose(found.detach(), expected, rtol=0, atol=truncation_error + 1e-10)
+
+
+def test_one_dimension_is_the_periodic_kernel_of_gpytorch():
+    theirs = gpytorch.kernels.PeriodicKernel()
+    theirs.period_length, theirs.lengthscale = 2.5, 0.6**2
+    ours = TorusFeatureKernel(TorusKernel(length_scale=0.6, period=[2.5]), n_components=61)
+    X = 10 * torch.rand(20, 1)
+    np.testing.assert_allclose(ours(X).to_dense().detach(), theirs(X).to_dense().detach(), atol=1e-12)
+
+
+@pytest.mark.parametrize("n_components", [101, 301], ids=["woodbury", "more_columns_than_rows"])
+def test_same_predictions_and_evidence_as_the_regressor(n_components):
+    X, y = make_data()
+    base = TorusFeatureKernel(KERNEL, n_components=n_components)
+    model = Model(X, y, scaled(base, 1.7), 0.2)
+    regressor = TorusGPRegressor(
+        period=PERIOD,
+        length_scale=KERNEL.length_scale,
+        signal_variance=1.7,
+        noise_variance=0.2,
+        index_set=base.features.index_set,
+        learn=(),
+        center=False,
+    ).fit(X, y)
+    np.testing.assert_allclose(model.evidence().item(), regressor.log_marginal_likelihood_, **SAME)
+    new = np.random.default_rng(1).uniform(-50, 50, (30, 2))
+    model.eval()
+    with torch.no_grad():
+        function = model(torch.tensor(new))
+        observation = model.likelihood(function)
+    mean, covariance = regressor.predict(new, return_cov=True, include_noise=False)
+    np.testing.assert_allclose(function.mean, mean, **SAME)
+    np.testing.assert_allclose(function.covariance_matrix, covariance, **SAME)
+    np.testing.assert_allclose(observation.stddev, regressor.predict(new, return_std=True)[1], **SAME)
+
+
+def learn(model):
+    optimizer = torch.optim.LBFGS(
+        model.parameters(), max_iter=300, line_search_fn="strong_wolfe", tolerance_grad=1e-8, tolerance_change=1e-11
+    )
+
+    def closure():
+        optimizer.zero_grad()
+        loss = -model.evidence() / len(model.train_targets)
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+
+
+@pytest.mark.parametrize("factors", [(4, 4, 4, 4), (0.25, 0.25, 0.25, 0.25), (4, 0.25, 0.25, 4)], ids=str)
+def test_training_from_far_off_reaches_the_optimum_of_the_regressor(factors):
+    X, y = make_data()
+    index_set = adaptive(KERNEL, 61)
+    regressor = TorusGPRegressor(period=PERIOD, index_set=index_set, center=False).fit(X, y)
+    optimum = regressor.kernel_.length_scale
+    start = TorusKernel(length_scale=optimum * factors[:2], period=PERIOD)
+    base = TorusFeatureKernel(start, index_set=index_set)
+    kernel = scaled(base, factors[2] * regressor.signal_variance_)
+    model = Model(X, y, kernel, factors[3] * regressor.noise_variance_)
+    assert model.evidence() < regressor.log_marginal_likelihood_ - 10
+    learn(model)
+    np.testing.assert_allclose(model.evidence().item(), regressor.log_marginal_likelihood_, atol=1e-5)
+    np.testing.assert_allclose(base.lengthscale.detach()[0], optimum, rtol=1e-3)
+    np.testing.assert_allclose(kernel.outputscale.item(), regressor.signal_variance_, rtol=1e-3)
+    np.testing.assert_allclose(model.likelihood.noise.item(), regressor.noise_variance_, rtol=1e-3)
+
+
+def test_a_period_is_learned():
+    X, y = make_data(400)
+    index_set = adaptive(KERNEL, 61)
+    start = TorusKernel(length_scale=KERNEL.length_scale, period=[24.3, 6.97])
+    options = {"length_scale": KERNEL.length_scale, "index_set": index_set, "center": False, "trend": None}
+    names = ("period", "length_scale", "signal_variance", "noise_variance")
+    regressor = TorusGPRegressor(period=[24.3, 6.97], learn=names, **options).fit(X, y)
+    base = TorusFeatureKernel(start, index_set=index_set, learn_period=True)
+    # GPyTorch's softplus is the identity from 20 on, its inverse is not quite
+    np.testing.assert_allclose(base.period_length.detach()[0], [24.3, 6.97], rtol=1e-10)
+    model = Model(X, y, scaled(base, 1.0), 0.2)
+    learn(model)
+    np.testing.assert_allclose(model.evidence().item(), regressor.log_marginal_likelihood_, atol=1e-2)
+    np.testing.assert_allclose(base.period_length.detach()[0], regressor.kernel_.period, rtol=1e-5)
+    assert (np.abs(regressor.kernel_.period - PERIOD) < 3 * regressor.period_std_).all()
+
+
+class TestGradients:
+    @pytest.mark.parametrize("period", [PERIOD, OBLIQUE], ids=["periods", "cell"])
+    def test_evidence(self, period):
+        X, y = make_data(20)
+        kernel = TorusKernel(["matern52", "squared_exponential"], length_scale=[0.7, 1.1], period=period)
+        base = TorusFeatureKernel(kernel, n_components=13, learn_period=True)
+        model = Model(X / 10, y, scaled(base, 1.7), 0.2)
+        parameters = dict(model.named_parameters())
+        assert len(parameters) == 4  # length scale, period, signal variance, noise
+
+        def evidence(*values):
+            return torch.func.functional_call(_Evidence(model), dict(zip(names, values, strict=True)), ())
+
+        names = [f"model.{name}" for name in parameters]
+        values = [value.detach().clone().requires_grad_() for value in parameters.values()]
+        assert torch.autograd.gradcheck(evidence, values, atol=1e-6)
+
+    def test_inputs(self):
+        kernel = scaled(TorusFeatureKernel(KERNEL, n_components=13), 1.7)
+        X = torch.tensor(make_data(4)[0], requires_grad=True)
+        with gpytorch.settings.lazily_evaluate_kernels(False):
+            assert torch.autograd.gradcheck(lambda X: kernel(X).to_dense(), X, atol=1e-7)
+            assert torch.autograd.gradcheck(lambda X: kernel(X, X[:2] + 1).to_dense(), X, atol=1e-7)
+            assert torch.autograd.gradcheck(lambda X: kernel(X, X + 1, diag=True), X, atol=1e-7)
+
+
+class _Evidence(torch.nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self):
+        return self.model.evidence()
+
+
+class TestConventions:
+    def test_few_columns_are_solved_by_woodbury(self):
+        X, y = make_data()
+        model = Model(X, y, scaled(TorusFeatureKernel(KERNEL, n_components=31), 1.7), 0.2)
+        covariance = model.likelihood(model(*model.train_inputs)).lazy_covariance_matrix.evaluate_kernel()
+        assert type(covariance).__name__ == "LowRankRootAddedDiagLinearOperator"
+
+    @pytest.mark.parametrize("batch_shape", [(2,), (3, 2)], ids=str)
+    @pytest.mark.parametrize("learn_period", [False, True], ids=["given", "learned"])
+    def test_batches(self, batch_shape, learn_period):
+        base = TorusFeatureKernel(
+            KERNEL, n_components=21, learn_period=learn_period, batch_shape=torch.Size(batch_shape)
+        )
+        assert base.lengthscale.shape == (*batch_shape, 1, 2)
+        base.lengthscale = torch.rand(*batch_shape, 1, 2) + 0.5
+        if learn_period:
+            base.period_length = torch.rand(*batch_shape, 1, 2) + 1
+        kernel = ScaleKernel(base, batch_shape=torch.Size(batch_shape))
+        kernel.outputscale = torch.rand(batch_shape) + 0.5
+        for X in (torch.rand(5, 2), torch.rand(*batch_shape, 5, 2)):
+            together = kernel(X).to_dense()
+            assert together.shape == (*batch_shape, 5, 5)
+            assert kernel(X, diag=True).shape == (*batch_shape, 5)
+            for batch in np.ndindex(batch_shape):
+                alone = TorusFeatureKernel(KERNEL, index_set=base.features.index_set, learn_period=learn_period)
+                alone.lengthscale = base.lengthscale[batch].detach()
+                if learn_period:
+                    alone.period_length = base.period_length[batch].detach()
+                rows = X if X.ndim == 2 else X[batch]
+                expected = kernel.outputscale[batch] * alone(rows).to_dense()
+                np.testing.assert_allclose(together[batch].detach(), expected.detach(), atol=1e-13)
+                np.testing.assert_allclose(kernel[batch](rows).to_dense().detach(), expected.detach(), atol=1e-13)
+
+    def test_batch_of_models(self):
+        X, y = make_data(60)
+        targets = np.stack([y, y[::-1]])
+        base = TorusFeatureKernel(KERNEL, n_components=21, batch_shape=torch.Size([2]))
+        base.lengthscale = torch.tensor([[[0.7, 1.1]], [[0.5, 0.4]]])
+        together = Model(np.stack([X, X]), targets, base, 0.2).eval()
+        new = torch.tensor(X[:5] + 1)
+        with torch.no_grad():
+            found = together(new.expand(2, 5, 2))
+            for batch in range(2):
+                alone = TorusFeatureKernel(KERNEL, index_set=base.features.index_set)
+                alone.lengthscale = base.lengthscale[batch]
+                expected = Model(X, targets[batch], alone, 0.2).eval()(new)
+                np.testing.assert_allclose(found.mean[batch], expected.mean, atol=1e-11)
+                np.testing.assert_allclose(found.variance[batch], expected.variance, atol=1e-11)
+
+    def test_last_dimension_as_batch(self):
+        base = TorusFeatureKernel(TorusKernel(length_scale=0.6, period=[2.0]), n_components=41)
+        X = 5 * torch.rand(6, 3)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # GPyTorch is about to drop it
+            found = base(X, last_dim_is_batch=True).to_dense()
+            diagonal = base(X, diag=True, last_dim_is_batch=True)
+            total = AdditiveStructureKernel(base, num_dims=3)(X).to_dense()
+        expected = torch.stack([base(X[:, d : d + 1]).to_dense() for d in range(3)])
+        np.testing.assert_allclose(found.detach(), expected.detach(), atol=1e-13)
+        np.testing.assert_allclose(diagonal.detach(), 1.0, atol=1e-10)
+        np.testing.assert_allclose(total.detach(), expected.sum(0).detach(), atol=1e-13)
+
+    def test_last_dimension_as_batch_with_its_own_length_scales_and_periods(self):
+        base = TorusFeatureKernel(
+            TorusKernel(length_scale=0.6, period=[2.0]), n_components=41, ard_num_dims=3, learn_period=True
+        )
+        base.lengthscale = torch.tensor([0.3, 0.6, 1.2])
+        X = 5 * torch.rand(6, 3)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            found = base(X, last_dim_is_batch=True).to_dense().detach()
+        for d, length_scale in enumerate([0.3, 0.6, 1.2]):
+            alone = TorusFeatureKernel(
+                TorusKernel(length_scale=length_scale, period=[2.0]), index_set=base.features.index_set
+            )
+            np.testing.assert_allclose(found[d], alone(X[:, d : d + 1]).to_dense().detach(), atol=1e-12)
+
+    def test_one_input_with_two_periods(self):
+        base = TorusFeatureKernel(KERNEL, n_components=101, active_dims=(1, 1))
+        X = 100 * torch.rand(8, 3)
+        expected = KERNEL(X[:, [1, 1]].numpy())
+        np.testing.assert_allclose(base(X).to_dense().detach(), expected, atol=1e-3)
+
+    def test_sum_with_another_kernel(self):
+        X, y = make_data(60)
+        kernel = TorusFeatureKernel(KERNEL, n_components=41) + RBFKernel(active_dims=(0,))
+        model = Model(X, y, kernel, 0.2)
+        matrix = (kernel(torch.tensor(X)).to_dense() + 0.2 * torch.eye(60)).detach()
+        expected = torch.distributions.MultivariateNormal(torch.zeros(60), matrix).log_prob(torch.tensor(y))
+        np.testing.assert_allclose(model.evidence().item(), expected.item(), atol=1e-9)
+
+    def test_shared_length_scale_unless_asked_for(self):
+        shared = TorusKernel(length_scale=0.7, period=PERIOD)
+        assert TorusFeatureKernel(shared, n_components=5).lengthscale.shape == (1, 1)
+        assert TorusFeatureKernel(shared, n_components=5, ard_num_dims=2).lengthscale.tolist() == [[0.7, 0.7]]
+        assert TorusFeatureKernel(KERNEL, n_components=5).lengthscale.shape == (1, 2)
+
+    def test_constraints_and_priors(self):
+        prior = gpytorch.priors.LogNormalPrior(0.0, 1.0)
+        base = TorusFeatureKernel(
+            KERNEL,
+            n_components=5,
+            lengthscale_constraint=gpytorch.constraints.Interval(0.1, 5.0),
+            lengthscale_prior=prior,
+            learn_period=True,
+            period_length_constraint=gpytorch.constraints.GreaterThan(2.0),
+            period_length_prior=prior,
+        )
+        np.testing.assert_allclose(base.lengthscale.detach()[0], [0.7, 1.1])
+        np.testing.assert_allclose(base.period_length.detach()[0], PERIOD)
+        values = {name: closure(module) for name, module, _, closure, _ in base.named_priors()}
+        assert torch.equal(values["lengthscale_prior"], base.lengthscale)
+        assert torch.equal(values["period_length_prior"], base.period_length)
+        assert TorusFeatureKernel(KERNEL, n_components=5).raw_lengthscale_constraint.lower_bound == 0.01
+
+    def test_the_period_is_exact_unless_learned(self):
+        torch.set_default_dtype(torch.float32)
+        kernel = TorusKernel(length_scale=[0.7], period=[0.1])  # which single precision rounds by 1.5e-8
+        base = TorusFeatureKernel(kernel, n_components=31)
+        assert base.lengthscale.dtype == torch.float32
+        X = torch.tensor([[0.0], [2.0**20]])  # 10485760 periods
+        np.testing.assert_allclose(base(X).to_dense().detach(), kernel(X.numpy()), atol=1e-4)
+
+    def test_choose_index_set(self):
+        base = TorusFeatureKernel(KERNEL, n_components=31, batch_shape=torch.Size([2]))
+        base.lengthscale = torch.tensor([[[2.0, 0.3]], [[0.9, 3.0]]])
+        chosen = base.choose_index_set(61)
+        assert chosen == base.features.index_set == adaptive(TorusKernel(length_scale=[0.9, 0.3]), 61)
+        assert base(torch.rand(80, 2)).evaluate_kernel().root.shape == (2, 80, 61)
+
+    def test_state_is_restored(self):
+        X = torch.rand(5, 2)
+        base = TorusFeatureKernel(KERNEL, n_components=31)
+        base.lengthscale = torch.tensor([2.0, 0.3])
+        base.choose_index_set(61)
+        restored = TorusFeatureKernel(KERNEL, n_components=31)
+        restored.load_state_dict(base.state_dict())
+        for other in (restored, copy.deepcopy(base)):
+            assert torch.equal(other(X).to_dense(), base(X).to_dense())
+
+
+class TestErrors:
+    def test_period_of_a_cartesian_kernel(self):
+        with pytest.raises(ValueError, match="period of a Cartesian kernel cannot be learned"):
+            TorusFeatureKernel(TorusKernel(Heat("cartesian"), 0.5, OBLIQUE), learn_period=True)
+
+    def test_period_that_is_not_learned(self):
+        base = TorusFeatureKernel(KERNEL, n_components=5)
+        with pytest.raises(ValueError, match="make it with learn_period=True"):
+            base.period_length = 3.0
+
+    def test_inputs_of_another_dimension(self):
+        base = TorusFeatureKernel(TorusKernel(length_scale=0.5), index_set=tensor(2, 2))
+        with pytest.raises(ValueError, match=r"X must have shape \(n_samples, 2\)"):
+            base(torch.zeros(5, 3)).to_dense()
