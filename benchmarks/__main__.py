@@ -1,14 +1,15 @@
 """Run benchmarks: those named, each followed by its own arguments, or all but the long ones.
 
-python -m benchmarks [enumeration] [feature_map] [engine [--quick]] [periods [part ...] [--seeds N] ...]
+python -m benchmarks [enumeration] [feature_map] [engine [--quick]] [streaming [--rows N]] [scaling [--quick]]
+                     [periods [part ...] [--seeds N] ...] [gpu [--device D] [--quick]] [page]
 """
 
 import sys
 from importlib import import_module
 
-BENCHMARKS = ("enumeration", "feature_map", "engine", "periods", "gpu")
-TAKE_ARGUMENTS = ("engine", "periods", "gpu")
-BY_NAME = ("periods", "gpu")  # take an hour, or a machine of their own
+BENCHMARKS = ("enumeration", "feature_map", "engine", "streaming", "scaling", "periods", "gpu", "page")
+TAKE_ARGUMENTS = ("engine", "streaming", "scaling", "periods", "gpu")
+BY_NAME = ("periods", "gpu", "page")  # take an hour, a machine of their own, or what the others have written
 
 
 def main(words):

@@ -24,7 +24,9 @@ _STARTS = (1.0, 0.3, 3.0)  # factors of the given length scale that are tried on
 _FIRST_COLUMNS = (101, 401)  # of the smallest set, at least and at most
 _MAX_ROUNDS = 6
 _FEW_ROUNDS = 2  # on a set that is too small to be the last
-_SCOUT_STEPS = 15  # iterations from each start, before the best one goes on
+_FEW_DIMENSIONS = 3  # up to here every length scale is learned on its own from the beginning
+_MOST_TOGETHER = 1001  # columns, at most, while all dimensions share one
+_SCOUT_STEPS = 8  # iterations from each start, before the best one goes on
 _SETTLED = 0.02  # change of the logarithm of a length scale up to which the set is kept
 _NEGLIGIBLE_GAIN = 0.1  # gain in log evidence that ends the exchange of sets
 _WORTHWHILE = 1.0  # change of the log evidence that justifies twice the columns
@@ -442,14 +444,16 @@ def learn(
     problem = _Problem(provider, select, template, names, bounds, report)
     first = first_columns(template.dimension) if first is None else first
     first = first if n_components == "auto" else min(first, n_components)
+    size = first
     if search and "length_scale" in names:
-        scales = [np.clip(factor * start.length_scale, *bounds["length_scale"]) for factor in _STARTS]
-        attempts = [problem.settle(replace(start, length_scale=scale), first, 1, _SCOUT_STEPS) for scale in scales]
-        start = max(attempts, key=lambda attempt: attempt.log_evidence).hyperparameters
+        largest = cap if n_components == "auto" else n_components
+        if template.dimension > _FEW_DIMENSIONS and np.ptp(start.length_scale) == 0:
+            start, size = problem.start_together(start, first, min(largest, _MOST_TOGETHER))
+        else:
+            start = problem.best_start(start, first).hyperparameters
     problem = replace(problem, moves=moves)
     if n_components == "auto":
-        return problem.grow(start, first, cap)
-    size = first
+        return problem.grow(start, size, cap)
     while 4 * size < n_components and search:
         start = problem.settle(start, size, _FEW_ROUNDS).hyperparameters
         size *= 4
@@ -499,6 +503,40 @@ class _Problem:
             if change < _SETTLED or gain < _NEGLIGIBLE_GAIN:
                 break
         return best
+
+    def best_start(self, start, size):
+        """The best of several starting length scales, after a few steps from each."""
+        scales = [np.clip(factor * start.length_scale, *self.bounds["length_scale"]) for factor in _STARTS]
+        attempts = [self.settle(replace(start, length_scale=scale), size, 1, _SCOUT_STEPS) for scale in scales]
+        return max(attempts, key=lambda attempt: attempt.log_evidence)
+
+    def start_together(self, start, size, cap):
+        """Where many length scales start: one for all of them is learned first, on as many columns as that takes.
+
+        A small set cannot hold the interactions of many dimensions. If each had a length scale of its own, the best
+        use of few columns would be to give up some of the dimensions, and these would not come back.
+
+        Returns
+        -------
+        start : Hyperparameters
+            With a length scale for each dimension, learned together and then on their own.
+        size : int
+            Number of columns that they need.
+        """
+        found = self.best_start(replace(start, length_scale=start.length_scale[:1]), size)
+        found = self.grow(found.hyperparameters, size, cap)
+        common = found.hyperparameters
+        size_together = found.index_set.n_components
+        apart = replace(common, length_scale=np.repeat(common.length_scale, len(start.length_scale)))
+        found = self.settle(apart, size_together, _FEW_ROUNDS)
+        kernel = self.template.kernel(found.hyperparameters)
+        needed = size_together
+        while needed > size:  # dimensions that do not matter needed columns too, as long as all were alike
+            fewer = replace(found, index_set=self.select(kernel, max(size, needed // 2)))
+            if not small_against_noise(self.template, fewer):
+                break
+            needed = max(size, needed // 2)
+        return found.hyperparameters, needed
 
     def grow(self, start, size, cap):
         """Double the set until what it leaves out is small against the noise or the evidence stops changing."""

@@ -1,0 +1,3 @@
+from benchmarks.peers.comparison import main
+
+main()

@@ -1,0 +1,54 @@
+"""TorusGPRegressor as it comes, and as it is fitted to rows in the order of time."""
+
+import warnings
+
+import numpy as np
+
+from benchmarks.peers.common import some_rows
+from torusgp import TorusGPRegressor
+from torusgp.table_models import fit_in_order
+
+
+class Torus:
+    """TorusGPRegressor with the periods and, if asked, a number of columns; all else by default."""
+
+    def __init__(self, period, n_components="auto", max_rows=None):
+        self.period, self.n_components, self.max_rows = period, n_components, max_rows
+
+    def fit(self, X, y):
+        if self.max_rows is not None:
+            rows = some_rows(len(X), self.max_rows)
+            X, y = X[rows], y[rows]
+        self._model = self._fitted(X, y)
+        self.details = self._describe(len(X))
+        return self
+
+    def _unfitted(self, n_components):
+        return TorusGPRegressor(period=self.period, n_components=n_components, n_threads=1)
+
+    def _fitted(self, X, y):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a set that is too small for the function: the results show it
+            return self._unfitted(self.n_components).fit(X, y)
+
+    def _describe(self, n_rows):
+        model = self._model
+        return {
+            "rows": n_rows,
+            "columns": model.index_set_.n_components,
+            "noise std": float(np.sqrt(model.noise_variance_)),
+        }
+
+    def predict(self, X):
+        return self._model.predict(X, return_std=True)
+
+
+class OrderedTorus(Torus):
+    """The same for rows in the order of time: as many count as one as the correlation of their noise says."""
+
+    def fit(self, X, y):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self._model, redundancy, _ = fit_in_order(self._unfitted, X, y, n_components=self.n_components)
+        self.details = {**self._describe(len(X)), "rows worth one": redundancy}
+        return self
