@@ -186,7 +186,7 @@ class TorusKernel:
             return self.family.log_coefficients(frequencies, self.length_scale, self.cell(dimension))
         log_c = np.zeros(len(frequencies))
         for (family, length_scale), column in zip(self.axis_spectra(dimension), frequencies.T, strict=True):
-            log_c += _along_axis(family, length_scale, column)[0]
+            log_c += _along_axis(family, length_scale, column)
         log_c -= np.log(self._total(dimension))
         log_c[np.count_nonzero(frequencies, axis=1) > self._order(dimension)] = -np.inf
         return log_c
@@ -205,7 +205,7 @@ class TorusKernel:
             return gradient[:, None]
         gradient = np.empty(frequencies.shape)
         for d, (family, length_scale) in enumerate(self.axis_spectra(dimension)):
-            gradient[:, d] = _along_axis(family, length_scale, frequencies[:, d])[1]
+            gradient[:, d] = _along_axis(family, length_scale, frequencies[:, d], gradient=True)
         if self._order(dimension) < dimension:
             gradient -= self._log_total_gradient(dimension)
         return gradient
@@ -332,21 +332,28 @@ class TorusKernel:
         return frequencies
 
 
-def _along_axis(family, length_scale, frequencies):
-    """Log coefficients of one dimension and their derivatives, at integers of which many are the same."""
+def _along_axis(family, length_scale, frequencies, gradient=False):
+    """Log coefficients of one dimension or their derivatives, at integers of which many are the same."""
     orders = np.abs(frequencies)
     largest = int(orders.max(initial=0))
     if largest <= len(orders) + _SHORT_TABLE:
-        log_c, gradient = _table(family, length_scale, largest)
-        return log_c[orders], gradient[orders]
+        return _table(family, length_scale, largest, gradient)[orders]
     distinct, inverse = np.unique(orders, return_inverse=True)
-    log_c, gradient = family.log_coefficients_and_gradient(distinct, length_scale)
-    return log_c[inverse], gradient[inverse]
+    evaluate = family.log_coefficients_gradient if gradient else family.log_coefficients
+    return evaluate(distinct, length_scale)[inverse]
 
 
 @lru_cache(maxsize=256)
-def _table(family, length_scale, largest):
-    """Log coefficients of the orders up to the largest, and their derivatives: a step of learning asks for both."""
+def _table(family, length_scale, largest, gradient):
+    """Log coefficients of the orders up to the largest, or their derivatives."""
+    if isinstance(family, SquaredExponential):  # which has both together, and a step of learning asks for both
+        return _tables(family, length_scale, largest)[gradient]
+    evaluate = family.log_coefficients_gradient if gradient else family.log_coefficients
+    return evaluate(np.arange(largest + 1), length_scale)
+
+
+@lru_cache(maxsize=64)
+def _tables(family, length_scale, largest):
     return family.log_coefficients_and_gradient(np.arange(largest + 1), length_scale)
 
 

@@ -63,10 +63,6 @@ class Spectrum(ABC):
     def log_coefficients_gradient(self, frequency, length_scale):
         """Derivatives of the log coefficients with respect to the logarithm of the length scale."""
 
-    def log_coefficients_and_gradient(self, frequency, length_scale):
-        """Both of the above, for families that get them together."""
-        return self.log_coefficients(frequency, length_scale), self.log_coefficients_gradient(frequency, length_scale)
-
     @abstractmethod
     def kernel(self, phase, length_scale):
         """Evaluate the kernel itself at phase differences in radians."""
