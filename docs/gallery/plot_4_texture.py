@@ -24,11 +24,11 @@ from torusgp.inpainting import inpaint, make_lattice_regressor
 from torusgp.plotting import InpaintingDisplay, PeriodogramDisplay
 
 if os.environ.get("TORUSGP_DATA"):
-    image = load_texture("pores").image[:54, :54]
+    image = load_texture("pores").image[:66, :66]
 else:
-    image = make_perforated_plate((54, 54), spacing=12.3, noise_std=0.05).image
+    image = make_perforated_plate((66, 66), spacing=12.3, noise_std=0.05).image
 hole = np.zeros(image.shape, dtype=bool)
-hole[18:36, 18:36] = True
+hole[22:44, 22:44] = True
 
 # %%
 # Search, learn, fill
