@@ -16,7 +16,7 @@ BENCH_ARGS ?=
 PAPER_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-all lint format bench bench-peers paper clean
+.PHONY: help venv demo test test-all lint format docs bench bench-peers paper clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -30,7 +30,7 @@ demo: $(VENV)/.installed-demo ## run the demonstration: fill a hole in a made-up
 test: $(VENV)/.installed-dev ## run the tests and doctests, except the slow ones
 	$(PINNED) $(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
 
-test-all: $(VENV)/.installed-all ## run all tests, the slow ones too; installs samplers, and a browser where it may
+test-all: $(VENV)/.installed-dev ## run all tests, the slow ones too; installs a browser where it may
 	@command -v chromium chromium-browser google-chrome >/dev/null || apt-get install --yes --quiet chromium || \
 	  echo "No Chromium: tests of the report in a browser are skipped." >&2
 	$(PINNED) $(BIN)/python -m pytest -n auto -m "" $(PYTEST_ARGS)
@@ -45,6 +45,11 @@ format: $(VENV)/.installed-dev ## fix style and formatting where that is automat
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
+docs: $(VENV)/.installed-docs ## build the documentation and run its gallery
+	@rm -rf docs/reference/generated  # pages of names that are gone would stay
+	$(PINNED) $(BIN)/python -m sphinx -q -W -n --keep-going docs docs/_build/html
+	@echo "Built: open docs/_build/html/index.html"
+
 # Other people's libraries stay out of the development environment.
 bench-peers: $(PEERS)/.installed ## compare with other methods, on one thread, in an environment of their own
 	$(PINNED) $(PEERS)/bin/python -m benchmarks.peers $(BENCH_ARGS)
@@ -56,7 +61,8 @@ paper: $(VENV)/.installed-dev ## repeat the paper's figures and table; TORUSGP_D
 	$(PINNED) $(BIN)/python -m paper $(PAPER_ARGS)
 
 clean: ## remove the environment, caches and build products
-	rm -rf $(VENV) $(PEERS) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis \
+	  docs/_build docs/examples docs/reference/generated
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Stamps: a target is installed again only when pyproject.toml is newer than its stamp.
@@ -72,15 +78,14 @@ $(VENV)/.installed-demo: pyproject.toml $(VENV)/.created
 	$(PIP_INSTALL) '.[cli,plot]'
 	@touch $@
 
-# Development needs all that the demonstration does, so both stamps are set.
+$(VENV)/.installed-docs: pyproject.toml $(VENV)/.created
+	$(PIP_INSTALL) '.[docs]'
+	@touch $@
+
+# Development needs all that the demonstration and the documentation do, so their stamps are set too.
 $(VENV)/.installed-dev: pyproject.toml $(VENV)/.created
 	$(PIP_INSTALL) '.[dev]'
-	@touch $(VENV)/.installed-demo $@
-
-# NumPyro and PyMC bring hundreds of megabytes, for a few tests.
-$(VENV)/.installed-all: $(VENV)/.installed-dev
-	$(PIP_INSTALL) '.[dev,numpyro,pymc]'
-	@touch $@
+	@touch $(VENV)/.installed-demo $(VENV)/.installed-docs $@
 
 $(PEERS)/.installed: pyproject.toml benchmarks/peers/requirements.txt $(VENV)/.created
 	$(PYTHON) -m venv $(PEERS)

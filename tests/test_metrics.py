@@ -5,8 +5,7 @@ import pytest
 from scipy.stats import norm
 from sklearn.model_selection import cross_val_score
 
-from torusgp import TorusGPRegressor, mean_negative_log_loss
-from torusgp.metrics import mean_negative_log_loss_scorer
+from torusgp import TorusGPRegressor, mean_negative_log_loss, mean_negative_log_loss_scorer
 
 
 @pytest.mark.parametrize("shape", [(20,), (20, 3)])

@@ -15,10 +15,9 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.exact_regression import HEXAGONAL, exact_log_evidence, exact_optimum, exact_posterior
-from torusgp import IndexSetFourierFeatures, TorusGPRegressor, TorusKernel
+from torusgp import IndexSetFourierFeatures, TorusGPRegressor, TorusKernel, mean_negative_log_loss_scorer
 from torusgp.features import INDEX_SETS
 from torusgp.index_sets import hyperbolic_cross, tensor
-from torusgp.metrics import mean_negative_log_loss_scorer
 from torusgp.spectra import Heat, Matern, RationalQuadratic
 
 BACKENDS = ["dense", "finufft"]

@@ -5,7 +5,7 @@ from torusgp.calendar import CalendarPhases
 from torusgp.feature_regression import BayesianFeatureRegressor
 from torusgp.features import IndexSetFourierFeatures
 from torusgp.kernel import TorusKernel
-from torusgp.metrics import mean_negative_log_loss
+from torusgp.metrics import mean_negative_log_loss, mean_negative_log_loss_scorer
 from torusgp.periods import find_period
 from torusgp.regression import TorusGPRegressor
 from torusgp.statistics import SufficientStatistics
@@ -26,6 +26,7 @@ __all__ = [
     "find_period",
     "index_sets",
     "mean_negative_log_loss",
+    "mean_negative_log_loss_scorer",
     "plotting",
     "sources",
     "spectra",

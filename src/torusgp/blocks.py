@@ -6,9 +6,10 @@ all the distribution, and runs tasks again that were lost with a worker.
 
 import numpy as np
 
-from torusgp.sources import Chunk, SourceError, joined
+from torusgp.sources import Chunk, SourceError
 from torusgp.sources._base import choose_rows
 from torusgp.sources._check import Checker
+from torusgp.sources._chunk import joined
 
 _FAN_IN = 8  # statistics that one task adds up
 _SAMPLE_BLOCKS = 32  # blocks that a sample is drawn from

@@ -8,13 +8,13 @@ from torusgp.basis import columns as basis_columns
 from torusgp.index_sets import (
     IndexSet,
     adaptive,
-    check_budget,
     energy_norm_hyperbolic_cross,
     euclidean,
     hyperbolic_cross,
     tensor,
     total_order,
 )
+from torusgp.index_sets._checks import check_budget
 from torusgp.kernel import TorusKernel
 
 INDEX_SETS = {

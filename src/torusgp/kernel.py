@@ -5,7 +5,8 @@ from functools import lru_cache
 import numpy as np
 
 from torusgp.certificates import dropped_sum, mass_by_order
-from torusgp.index_sets import IndexSet, check_max_interaction
+from torusgp.index_sets import IndexSet
+from torusgp.index_sets._checks import check_max_interaction
 from torusgp.spectra import Heat, Matern, RationalQuadratic, Spectrum, SquaredExponential, TorusMatern
 
 FAMILIES: dict[str, Spectrum] = {

@@ -17,7 +17,8 @@ from torusgp.index_sets import IndexSet
 from torusgp.inference import LinearStatistics
 from torusgp.kernel import TorusKernel, to_phases
 from torusgp.progress import show_progress
-from torusgp.sources import as_source, batches, joined
+from torusgp.sources import as_source
+from torusgp.sources._chunk import batches, joined
 from torusgp.storage import load_archive, save_archive
 
 _LAYOUT = 1  # version of the file

@@ -6,8 +6,6 @@ import pytest
 
 from tests.test_examples import EXAMPLES, load
 
-pytestmark = pytest.mark.slow
-
 
 def test_gpytorch_model(capsys):
     pytest.importorskip("gpytorch", reason="GPyTorch is not installed")

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.sources.stores import Table
-from torusgp.sources import Chunk, batches, joined
-from torusgp.sources._chunk import _DIGEST_BLOCK
+from torusgp.sources import Chunk
+from torusgp.sources._chunk import _DIGEST_BLOCK, batches, joined
 
 
 def make_chunk(n_rows=100, seed=0):

@@ -7,7 +7,8 @@ import numpy as np
 from torusgp.adapters._expansion import LENGTH_SCALE_BOUNDS, Expansion
 from torusgp.adapters._libraries import ArrayLibrary, require
 from torusgp.features import make_index_set
-from torusgp.index_sets import adaptive, check_budget, from_frequencies
+from torusgp.index_sets import adaptive, from_frequencies
+from torusgp.index_sets._checks import check_budget
 from torusgp.kernel import TorusKernel
 
 torch = require("torch", "torch")

@@ -14,7 +14,8 @@ from torusgp.datasets import make_perforated_plate
 from torusgp.feature_regression import BayesianFeatureRegressor
 from torusgp.files import check_places, write_together
 from torusgp.inpainting import Inpainting, hole_mask, inpaint, make_lattice_regressor
-from torusgp.plotting import InpaintingDisplay, PeriodogramDisplay, check_matplotlib
+from torusgp.plotting import InpaintingDisplay, PeriodogramDisplay
+from torusgp.plotting._base import check_matplotlib
 from torusgp.regression import TorusGPRegressor
 from torusgp.warped_features import WarpedFourierFeatures
 

@@ -10,7 +10,8 @@ from torusgp.cli._console import at_work, describe_cell, fail
 from torusgp.files import check_places, write_together
 from torusgp.inpainting import DEFAULT_COLUMNS, Inpainting, hole_mask, inpaint, make_lattice_regressor
 from torusgp.pictures import encode_std, read_mask, read_picture
-from torusgp.plotting import InpaintingDisplay, check_matplotlib
+from torusgp.plotting import InpaintingDisplay
+from torusgp.plotting._base import check_matplotlib
 
 FEWEST_COLUMNS = 9  # a constant and the waves of the nearest neighbours in two dimensions
 

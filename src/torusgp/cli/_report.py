@@ -7,7 +7,7 @@ from torusgp.cli._console import at_work, errors_told, print_json
 from torusgp.cli._options import beside, check_output, debug_option, drop_missing_option, json_option
 from torusgp.cli._summary import summary_facts
 from torusgp.files import write_together
-from torusgp.plotting import check_matplotlib
+from torusgp.plotting._base import check_matplotlib
 from torusgp.report import render_report
 from torusgp.table_models import TableModel
 from torusgp.tables import read_table

@@ -7,7 +7,6 @@ proportional to what they hold, never through a full grid.
 """
 
 from torusgp.index_sets._adaptive import adaptive
-from torusgp.index_sets._checks import check_budget, check_max_interaction
 from torusgp.index_sets._families import (
     energy_norm_hyperbolic_cross,
     euclidean,
@@ -21,8 +20,6 @@ from torusgp.index_sets._index_set import IndexSet, from_frequencies
 __all__ = [
     "IndexSet",
     "adaptive",
-    "check_budget",
-    "check_max_interaction",
     "energy_norm_hyperbolic_cross",
     "euclidean",
     "from_frequencies",

@@ -5,7 +5,6 @@ as asked (``plot``). Matplotlib is imported when something is drawn; install it 
 """
 
 from torusgp.plotting._attribution import AttributionDisplay
-from torusgp.plotting._base import check_matplotlib
 from torusgp.plotting._calibration import CalibrationDisplay
 from torusgp.plotting._coefficients import CoefficientDisplay
 from torusgp.plotting._effects import EffectDisplay
@@ -33,5 +32,4 @@ __all__ = [
     "ResidualDisplay",
     "SpectrumDisplay",
     "TruncationErrorDisplay",
-    "check_matplotlib",
 ]

@@ -13,7 +13,8 @@ from torusgp import learning
 from torusgp.backends import check_resources
 from torusgp.blocks import is_dask
 from torusgp.features import interaction_limit, make_index_set, resolve_columns
-from torusgp.index_sets import IndexSet, check_budget, from_frequencies
+from torusgp.index_sets import IndexSet, from_frequencies
+from torusgp.index_sets._checks import check_budget
 from torusgp.inference import Posterior
 from torusgp.kernel import TorusKernel, check_positive_array
 from torusgp.lattices import by_length

@@ -9,7 +9,7 @@ from pathlib import Path
 from sklearn.utils.validation import check_is_fitted
 
 from torusgp.files import check_places, write_together
-from torusgp.plotting import check_matplotlib
+from torusgp.plotting._base import check_matplotlib
 from torusgp.regression import TorusGPRegressor
 from torusgp.report._attribution import attribution
 from torusgp.report._effects import interactions, main_effects

@@ -11,7 +11,7 @@ import numpy as np
 
 from torusgp.sources._arrays import ArraySource
 from torusgp.sources._base import Source
-from torusgp.sources._chunk import CHUNK_ROWS, Chunk, SourceError, batches, joined
+from torusgp.sources._chunk import CHUNK_ROWS, Chunk, SourceError
 from torusgp.sources._chunks import ChunkSource
 from torusgp.sources._csv import CsvSource
 from torusgp.sources._parquet import ParquetSource
@@ -26,9 +26,6 @@ __all__ = [
     "Source",
     "SourceError",
     "as_source",
-    "batches",
-    "is_streamed",
-    "joined",
 ]
 
 _CSV_SUFFIXES = (".csv", ".tsv", ".txt")
