@@ -106,5 +106,7 @@ def restore(model, content, arrays, period):
 
 def same_parameters(model, content):
     """Whether a model would be fitted as the one that :func:`describe` took down."""
-    here, there = to_json(model.get_params(deep=False) | {"verbose": 0}), dict(content["parameters"])
-    return all(here["dict"][name] == there["dict"][name] for name in here["dict"] if name not in _TECHNICAL)
+    here = to_json(model.get_params(deep=False) | {"verbose": 0})["dict"]
+    # parameters that did not exist then had the effect of what is the default now
+    there = to_json(type(model)().get_params(deep=False))["dict"] | content["parameters"]["dict"]
+    return all(here[name] == there[name] for name in here if name not in _TECHNICAL)
