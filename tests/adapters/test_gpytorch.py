@@ -140,6 +140,57 @@ def test_training_from_far_off_reaches_the_optimum_of_the_regressor(factors):
     np.testing.assert_allclose(model.likelihood.noise.item(), regressor.noise_variance_, rtol=1e-3)
 
 
+@pytest.mark.parametrize("factors", [(4, 4, 4, 4), (0.25, 0.25, 0.25, 0.25), (4, 0.25, 4, 0.25)], ids=str)
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+def test_frequencies_follow_the_length_scales_from_far_off(dimension, factors):
+    rng = np.random.default_rng(dimension)
+    period = np.array([24.0, 7.0, 2.0])[:dimension]
+    X = rng.uniform(0, 50, (250, dimension))
+    truth = TorusKernel(length_scale=np.array([0.8, 1.2, 1.6])[:dimension], period=period)
+    y = rng.multivariate_normal(np.zeros(len(X)), truth(X) + 0.01 * np.eye(len(X)), method="cholesky")
+    regressor = TorusGPRegressor(period=period, center=False, n_components=801).fit(X, y)
+    optimum = np.atleast_1d(regressor.kernel_.length_scale)
+    base = TorusFeatureKernel(TorusKernel(length_scale=optimum * factors[:dimension], period=period))
+    model = Model(X, y, scaled(base, factors[2] * regressor.signal_variance_), factors[3] * regressor.noise_variance_)
+    learn(model)
+    np.testing.assert_allclose(model.evidence().item(), regressor.log_marginal_likelihood_, atol=0.05)
+    np.testing.assert_allclose(base.lengthscale.detach()[0], optimum, rtol=0.01)
+    np.testing.assert_allclose(model.likelihood.noise.item(), regressor.noise_variance_, rtol=0.02)
+
+
+class TestFollowing:
+    def test_while_training_only(self):
+        base, X = TorusFeatureKernel(KERNEL), torch.rand(5, 2)
+        before = base.features.index_set
+        base.lengthscale = torch.tensor([0.3, 2.0])
+        base.eval()(X).to_dense()
+        assert base.features.index_set == before
+        base.train()(X).to_dense()
+        assert base.features.index_set != before
+        assert TorusKernel(length_scale=[0.3, 2.0]).truncation_error(base.features.index_set) < 1e-6
+
+    def test_small_changes_do_not_matter(self):
+        base, X = TorusFeatureKernel(KERNEL), torch.rand(5, 2)
+        before = base.features.index_set
+        base.lengthscale = 1.2 * base.lengthscale.detach()
+        base(X).to_dense()
+        assert base.features.index_set == before
+
+    @pytest.mark.parametrize("index_set", [tensor(2, 3), "hyperbolic_cross"], ids=["set", "name"])
+    def test_other_sets_stay(self, index_set):
+        base, X = TorusFeatureKernel(KERNEL, index_set=index_set, n_components=49), torch.rand(5, 2)
+        before = base.features.index_set
+        base.lengthscale = torch.tensor([0.3, 2.0])
+        base(X).to_dense()
+        assert base.features.index_set == before
+
+    def test_the_number_of_columns_stays_if_it_was_given(self):
+        base, X = TorusFeatureKernel(KERNEL, n_components=31), torch.rand(50, 2)
+        base.lengthscale = torch.tensor([0.3, 2.0])
+        base(X).to_dense()
+        assert base.features.index_set == adaptive(TorusKernel(length_scale=[0.3, 2.0]), 31)
+
+
 def test_a_period_is_learned():
     X, y = make_data(400)
     index_set = adaptive(KERNEL, 61)

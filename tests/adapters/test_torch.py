@@ -198,6 +198,19 @@ class TestModule:
         error = np.abs(phi @ phi.T - present(X.numpy())).max()
         np.testing.assert_allclose(error, present.truncation_error(features.index_set), atol=1e-10)
 
+    @pytest.mark.parametrize("length_scale", [0.2, 0.7, 3.0])
+    def test_enough_columns(self, length_scale):
+        kernel = TorusKernel(length_scale=length_scale, period=[24.0, 7.0])
+        chosen = TorusFeatures(kernel, n_components="auto").index_set
+        assert 101 <= chosen.n_components <= 1001
+        assert kernel.truncation_error(chosen) <= 1e-6 or chosen.n_components == 1001
+        fewer = adaptive(kernel, chosen.n_components - 2)
+        assert kernel.truncation_error(fewer) > 1e-6 or chosen.n_components == 101
+
+    def test_enough_columns_of_another_set(self):
+        with pytest.raises(ValueError, match="n_components must be"):
+            TorusFeatures(KERNEL, index_set="hyperbolic_cross", n_components="auto")
+
     def test_choose_index_set_of_a_cartesian_kernel(self):
         kernel, index_set = CASES["cartesian_heat"]
         features = TorusFeatures(kernel, index_set=index_set)

@@ -13,6 +13,8 @@ from torusgp.adapters.torch import TorusFeatures, torch  # noqa: E402  # GPyTorc
 operators = require("linear_operator.operators", "gpytorch")
 _Kernel: Any = gpytorch.kernels.Kernel
 
+_STALE = 1.25  # factor by which a length scale has to change before frequencies are chosen again
+
 
 class TorusFeatureKernel(_Kernel):
     r"""Periodic kernel in several dimensions, of variance one, as a product of features with themselves.
@@ -29,10 +31,12 @@ class TorusFeatureKernel(_Kernel):
         dimensions, unless ``ard_num_dims`` says their number. Note that GPyTorch's own ``PeriodicKernel`` calls
         lengthscale what is the square of this one.
     index_set : str or IndexSet, default="adaptive"
-        Frequencies: "adaptive" for the largest coefficients at the kernel's length scales, the name of another function
-        of :mod:`torusgp.index_sets`, or a set. It stays until :meth:`choose_index_set` is called.
-    n_components : int, default=200
-        Largest number of columns of a set given by name.
+        Frequencies. "adaptive" takes those with the largest coefficients, and in training mode takes them anew whenever
+        a length scale has changed by a quarter, so that length scales may start far off. The name of another function
+        of :mod:`torusgp.index_sets`, or a set, stays until :meth:`choose_index_set` is called.
+    n_components : int or "auto", default="auto"
+        Largest number of columns of a set given by name. "auto" goes with "adaptive": as many as it takes to leave out
+        1e-6 of the variance, from 101 to 1001.
     learn_period : bool, default=False
         Make the period a parameter: ``raw_period_length`` under a constraint, or for a cell ``cell``. Evidence has many
         local maxima in a period: start near a good one, see :func:`torusgp.find_period`, and in double precision.
@@ -73,7 +77,7 @@ class TorusFeatureKernel(_Kernel):
         kernel,
         *,
         index_set="adaptive",
-        n_components=200,
+        n_components="auto",
         learn_period=False,
         ard_num_dims=None,
         lengthscale_constraint=None,
@@ -92,6 +96,9 @@ class TorusFeatureKernel(_Kernel):
         super().__init__(ard_num_dims=ard_num_dims, lengthscale_constraint=lengthscale_constraint, **kwargs)
         self.features = features
         self.lengthscale = self._start(kernel.length_scale, 1, ard_num_dims or 1)
+        self._follows, self._n_components = isinstance(index_set, str) and index_set == "adaptive", n_components
+        # Length scales that the frequencies were chosen for; of the same shape, since GPyTorch cuts batches out of both
+        self.register_buffer("chosen_at", self.lengthscale.detach().clone())
         if learn_period:
             features.check_period_is_free()
             self._add_period(period_length_constraint, period_length_prior)
@@ -134,6 +141,10 @@ class TorusFeatureKernel(_Kernel):
 
     def forward(self, x1, x2, diag=False, last_dim_is_batch=False, **params):
         """Covariances between two sets of inputs, as GPyTorch asks for them."""
+        if self.training and self._follows:
+            change = (self.lengthscale.detach() / self.chosen_at).log().abs().max()
+            if change > np.log(_STALE):
+                self.choose_index_set(self._n_components)
         length_scale, period = self.lengthscale, self.period_length
         if last_dim_is_batch:  # each input alone, of a kernel of one dimension
             x1, x2 = x1.mT.unsqueeze(-1), x2.mT.unsqueeze(-1)
@@ -155,20 +166,23 @@ class TorusFeatureKernel(_Kernel):
     def choose_index_set(self, n_components=None):
         """Take the frequencies with the largest coefficients at the present length scales; returns the new set.
 
-        For batches these are the shortest length scales of all of them. Learn again afterwards: evidences of different
-        sets belong to different models.
+        For batches these are the shortest length scales of all of them. Evidences of different sets belong to different
+        models, unless the sets leave out next to nothing.
 
         Parameters
         ----------
-        n_components : int, optional
+        n_components : int or "auto", optional
             Largest number of columns; by default as many as there are.
 
         Returns
         -------
         IndexSet
         """
-        length_scale = self.lengthscale.detach()
-        return self.features.choose_index_set(n_components, length_scale.reshape(-1, length_scale.shape[-1]).amin(0))
+        self.chosen_at = self.lengthscale.detach().clone()
+        shortest = self.chosen_at.reshape(-1, self.chosen_at.shape[-1]).amin(0)
+        if len(shortest) > self.features.index_set.dimension:  # inputs that are taken one by one
+            shortest = shortest.amin()
+        return self.features.choose_index_set(n_components, shortest)
 
     def prediction_strategy(self, train_inputs, train_prior_dist, train_labels, likelihood):
         """GPyTorch's way to predict with few features: it works with their weights, not with the rows."""

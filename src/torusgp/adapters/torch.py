@@ -8,13 +8,14 @@ from torusgp.adapters._expansion import LENGTH_SCALE_BOUNDS, Expansion
 from torusgp.adapters._libraries import ArrayLibrary, require
 from torusgp.features import make_index_set
 from torusgp.index_sets import adaptive, from_frequencies
-from torusgp.index_sets._checks import check_budget
 from torusgp.kernel import TorusKernel
 
 torch = require("torch", "torch")
 _Module: Any = torch.nn.Module
 
 _LEARNABLE = ("length_scale", "period")
+_LEFT_OUT = 1e-6  # share of the variance that enough columns may leave out
+_FEWEST_COLUMNS, _MOST_COLUMNS = 101, 1001  # where enough would be less or more
 
 
 class TorusFeatures(_Module):
@@ -33,8 +34,9 @@ class TorusFeatures(_Module):
     index_set : str or IndexSet, default="adaptive"
         Frequencies: "adaptive" for the largest coefficients at the kernel's length scales, the name of another function
         of :mod:`torusgp.index_sets`, or a set. It stays until :meth:`choose_index_set` is called.
-    n_components : int, default=200
-        Largest number of columns of a set given by name.
+    n_components : int or "auto", default=200
+        Largest number of columns of a set given by name. "auto" goes with "adaptive": as many as it takes to leave out
+        1e-6 of the variance, from 101 to 1001.
     learn : collection of str, default=("length_scale",)
         What is a parameter, of "length_scale" and "period"; the rest is constant. The parameters are
         ``log_length_scale``, and ``period_change``: logarithms of factors of the given periods, or for a cell a matrix
@@ -76,7 +78,10 @@ class TorusFeatures(_Module):
         if unknown:
             raise ValueError(f"learn must be a collection of some of {', '.join(_LEARNABLE)}, got {learn!r}.")
         dimension = getattr(index_set, "dimension", None) or _dimension(kernel)
-        chosen = make_index_set(index_set, kernel, dimension, n_components, 1.0)
+        if isinstance(index_set, str) and index_set == "adaptive":
+            chosen = _largest_coefficients(kernel, n_components, dimension)
+        else:
+            chosen = make_index_set(index_set, kernel, dimension, n_components, 1.0)
         self._expansion = Expansion(kernel, chosen, length_scale_bounds)
         kernel = self._expansion.kernel
         low, high = self.length_scale_limits
@@ -155,7 +160,7 @@ class TorusFeatures(_Module):
 
         Parameters
         ----------
-        n_components : int, optional
+        n_components : int or "auto", optional
             Largest number of columns; by default as many as there are.
         length_scale : tensor of shape (), (1,) or (dimension,), optional
             Instead of the module's own.
@@ -169,8 +174,8 @@ class TorusFeatures(_Module):
         length_scale = length_scale.item() if length_scale.size == 1 else length_scale
         # A period that is learned does not matter: only those of Cartesian kernels do, and they stay
         present = TorusKernel(kernel.family, length_scale, kernel.period, max_interaction=kernel.max_interaction)
-        budget = self.index_set.n_components if n_components is None else check_budget(n_components)
-        self._use(adaptive(present, budget, dimension=dimension))
+        n_components = self.index_set.n_components if n_components is None else n_components
+        self._use(_largest_coefficients(present, n_components, dimension))
         return self.index_set
 
     def check_period_is_free(self):
@@ -206,6 +211,17 @@ def _dimension(kernel):
             "TorusKernel(period=[24.0, 7.0]), or give an index set."
         )
     return kernel.dimension
+
+
+def _largest_coefficients(kernel, n_components, dimension):
+    """Frequencies of so many columns, or for "auto" of enough."""
+    if n_components != "auto":
+        return adaptive(kernel, n_components, dimension=dimension)
+    most = adaptive(kernel, _MOST_COLUMNS, dimension=dimension)
+    coefficients = kernel.coefficients(most.frequencies)
+    left_out = 1 - (2 * np.cumsum(coefficients) - coefficients[0])
+    enough = 2 * np.count_nonzero(left_out > _LEFT_OUT) + 1
+    return adaptive(kernel, min(max(enough, _FEWEST_COLUMNS), _MOST_COLUMNS), dimension=dimension)
 
 
 def _library(device):
