@@ -1,10 +1,13 @@
 """How the documentation is built: ``make docs``, or ``sphinx-build -W --keep-going -n docs docs/_build/html``."""
 
+import inspect
 import re
 import sys
 import warnings
 from importlib.metadata import version as installed_version
 from pathlib import Path
+
+from numpydoc.xref import DEFAULT_LINKS
 
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
@@ -22,6 +25,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "sphinx_copybutton",
     "mathml",
+    "line_breaks",
 ]
 exclude_patterns = ["_build", "_templates", "images", "gallery"]
 templates_path = ["_templates"]
@@ -36,6 +40,25 @@ autodoc_member_order = "bysource"
 # Large, and needed by adapters alone: their pages are built without.
 autodoc_mock_imports = ["torch", "gpytorch", "linear_operator", "numpyro", "jax", "pymc", "pytensor"]
 numpydoc_show_class_members = False  # the templates list them, with their text
+# Types of parameters lead to the pages of these classes; other words stay words, also those of other projects.
+numpydoc_xref_param_type = True
+numpydoc_xref_ignore = "all"
+numpydoc_xref_aliases = {word: word for word in DEFAULT_LINKS} | {
+    name: f"{module}.{name}"
+    for module, names in {
+        "torusgp": "BayesianFeatureRegressor SufficientStatistics TableModel TorusGPRegressor TorusKernel",
+        "torusgp.adapters.torch": "TorusFeatures",
+        "torusgp.analysis": "Effect SobolIndices",
+        "torusgp.datasets": "ElectricityDemand LatticeImage LithiumDensity PerforatedPlate Texture",
+        "torusgp.index_sets": "IndexSet",
+        "torusgp.inpainting": "Inpainting",
+        "torusgp.periods": "FoundPeriod PeriodSearch Periodogram Trend TrendColumns",
+        "torusgp.sources": "Chunk Source",
+        "torusgp.spectra": "Spectrum Warped",
+        "torusgp.table_models": "Judgement Redundancy",
+    }.items()
+    for name in names.split()
+}
 nitpick_ignore_regex = [
     # bases and types of other projects: their pages are not at hand where there is no network
     (r"py:.*", r"(numpy|scipy|sklearn|pandas|matplotlib|torch|gpytorch|dask|pyarrow|collections|abc)\b.*"),
@@ -46,6 +69,8 @@ nitpick_ignore_regex = [
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
+smartquotes = False  # most quotes here are those of strings: default="auto"
+highlight_language = "pycon"  # blocks without a language: sessions are coloured, and plain text is left alone
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
@@ -64,6 +89,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "capture_repr": (),  # what a line returns is not shown, what it prints is
     "remove_config_comments": True,
+    "image_srcset": ["2x"],  # sharp on screens of double density
     "min_reported_time": 1e6,  # how long a build took is of no interest to readers
     "write_computation_times": False,
 }
@@ -75,6 +101,7 @@ html_theme = "furo"
 html_title = f"torusgp {release}"
 html_static_path = ["_static"]
 html_css_files = ["style.css"]
+pygments_dark_style = "github-dark"  # that of the theme underlines modules, as if they were links
 html_math_renderer = "mathml"
 html_show_sphinx = False
 html_copy_source = False
@@ -98,6 +125,15 @@ def escape_fitted_names(app, what, name, obj, options, lines):
         lines[i] = names + colon + _FITTED.sub(r"\1\\_", rest)
 
 
+def show_own_signature(app, what, name, obj, options, signature, return_annotation):
+    """Take the signature of a class whose base is mocked from its own __init__, since the mock hides it."""
+    if what != "class" or signature != "(*args, **kwargs)" or "__init__" not in vars(obj):
+        return None
+    whole = inspect.signature(vars(obj)["__init__"])
+    return str(whole.replace(parameters=list(whole.parameters.values())[1:])), return_annotation
+
+
 def setup(app):
     """Run before numpydoc, whose priority is the default of 500."""
     app.connect("autodoc-process-docstring", escape_fitted_names, priority=400)
+    app.connect("autodoc-process-signature", show_own_signature)

@@ -392,19 +392,29 @@ def broken_links(site):
     return broken, foreign, n_checked
 
 
-def test_the_site_builds_without_warnings_and_its_links_lead_somewhere(tmp_path):
+def build_site(folder):
+    """Where the site is, built into a folder as ``make docs`` does, unless an earlier call has done so."""
     for module in ("sphinx", "numpydoc", "sphinx_gallery", "furo", "myst_parser", "sphinx_copybutton"):
         pytest.importorskip(module, reason="the site needs the extra docs")
+    site, built = folder / "site", folder / "built"
+    if built.exists():
+        return site
     # a copy, since a build writes pages of the reference and of the gallery beside the sources
     ignored = shutil.ignore_patterns("_build", "examples", "generated", "__pycache__")
-    shutil.copytree(DOCS, tmp_path / "docs", ignore=ignored)
+    shutil.copytree(DOCS, folder / "docs", ignore=ignored)
     for name in ("CHANGELOG.md", "CONTRIBUTING.md", "CITATION.cff"):
-        shutil.copy(ROOT / name, tmp_path)
+        shutil.copy(ROOT / name, folder)
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "-n", "--keep-going", "docs", "site"]
     environment = {name: value for name, value in os.environ.items() if name != "TORUSGP_DATA"} | ONE_THREAD
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=900)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr
-    broken, foreign, n_checked = broken_links(tmp_path / "site")
+    built.touch()
+    return site
+
+
+def test_the_site_builds_without_warnings_and_its_links_lead_somewhere(tmp_path_factory):
+    site = build_site(tmp_path_factory.getbasetemp() / "documentation")
+    broken, foreign, n_checked = broken_links(site)
     assert n_checked > 1000
     assert not broken
     assert not foreign  # pages work without a network

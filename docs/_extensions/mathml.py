@@ -23,6 +23,7 @@ _FENCES = {  # in a group of their own, bars and braces stand close to what they
     r"\}": r"\right\}",
 }
 _FENCE = re.compile(r"(?<!\\left)(?<!\\right)(?:\\[lr][vV]ert(?![a-zA-Z])|\\[{}])")
+_BAR = re.compile(r"(?<!\\left)(?<!\\right)(?<!\\)\\?\|")
 _PRIMES = re.compile(r"'+")
 _FRACTION = re.compile(r"\\([td]?)frac(\d)(\d)")  # docutils would take 12 for one number
 _DOTS = re.compile(r"\\dots(?![a-zA-Z])")  # docutils has no rule for which dots are meant
@@ -30,6 +31,15 @@ _FUNCTION = re.compile(
     r"(?P<before>[\w})\]])?(?P<gap>\s*)\\(?P<name>log|cos|sin|exp|det)(?![a-zA-Z])(?P<after>\s*(?=[\w\\]))?"
 )
 _EMPTY_LINES = re.compile(r"\n\s*\n")
+
+# Spaces that TeX does not set, and browsers do: around a slash, between max and its bracket or the start of a line,
+# after a sign that follows a relation.
+_SPACES = (
+    (re.compile(r'<mo stretchy="false">/</mo>'), '<mo stretchy="false" lspace="0" rspace="0">/</mo>'),
+    (re.compile(r"<mo>(max|min)</mo>(?=\s*<mo[^>]*>\()"), r'<mo rspace="0">\1</mo>'),
+    (re.compile(r"(<(?:math|mrow|mtd)[^>]*>\s*<mo)((?: rspace=\"0\")?>(?:max|min)<)"), r'\1 lspace="0"\2'),
+    (re.compile("(<mo>[=→∝≤≥,]</mo>\\s*)<mo>([±∓+\N{MINUS SIGN}])</mo>"), r'\1<mo form="prefix">\2</mo>'),
+)
 
 logger = logging.getLogger(__name__)
 
@@ -40,11 +50,16 @@ def to_mathml(source, block):
     source = _FRACTION.sub(r"\\\1frac{\2}{\3}", source)
     source = _PRIMES.sub(lambda match: "^{" + r"\prime" * len(match[0]) + "}", source)
     source = _with_growing_brackets(source)
+    source = _with_pairs_of_bars(source)
     source = _FENCE.sub(lambda match: _FENCES[match[0]] + " ", source)
     source = _FUNCTION.sub(_with_thin_spaces, source)
     if block and r"\\" in source and r"\begin" not in source:
         source = rf"\begin{{aligned}}{source}\end{{aligned}}"
-    return tex2mathml(source, as_block=block)
+    written = tex2mathml(source, as_block=block)
+    for spaced, close in _SPACES:
+        written = spaced.sub(close, written)
+    # as in TeX: fractions and sums of aligned lines are as large as those of a single one
+    return written.replace('<mtable class="ams-align"', '<mtable class="ams-align" displaystyle="true"')
 
 
 def _with_growing_brackets(source):
@@ -61,6 +76,22 @@ def _with_growing_brackets(source):
     return _BRACKET.sub(grow, source)
 
 
+def _with_pairs_of_bars(source):
+    r"""Plain bars, ``|`` and ``\|``, are opened and closed in turn; a bar that means "given" is ``\mid``."""
+    bars = _BAR.findall(source)
+    if any(bars.count(bar) % 2 for bar in bars):
+        return source
+    seen = dict.fromkeys(bars, 0)
+
+    def pair(match):
+        bar = match[0]
+        seen[bar] += 1
+        side = "l" if seen[bar] % 2 else "r"
+        return rf"\{side}vert " if bar == "|" else rf"\{side}Vert "
+
+    return _BAR.sub(pair, source)
+
+
 def _with_thin_spaces(match):
     r"""TeX sets ``a \log b`` with thin spaces around the name, and none before a bracket or an exponent."""
     before = "" if match["before"] is None else match["before"] + r"\,"
@@ -71,7 +102,7 @@ def _with_thin_spaces(match):
 def _write(writer, node, block):
     try:
         return to_mathml(node.astext(), block)
-    except MathError as error:
+    except (MathError, IndexError) as error:  # the second for a script with nothing before it
         logger.warning("no MathML of %r: %s", node.astext(), error, location=node)
         return f"<code>{writer.encode(node.astext())}</code>"
 
@@ -84,7 +115,9 @@ def visit_inline(writer, node):
 
 def visit_block(writer, node):
     """Write a formula of its own, with its number if it has a label."""
-    writer.body.append(writer.starttag(node, "div", CLASS="math"))
+    # the theme puts formulas into a container that has their ids
+    ids = [one for one in node["ids"] if one not in node.parent.get("ids", ())]
+    writer.body.append(writer.starttag({}, "div", CLASS="math", ids=ids))
     if node["number"]:
         number = get_node_equation_number(writer, node)
         writer.body.append(f'<span class="eqno">({number})')

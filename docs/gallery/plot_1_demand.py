@@ -78,7 +78,7 @@ for name, model in models.items():
 # Two weeks of the year that was not seen, one in summer and one in winter, with the band in which 95 % of new
 # observations are expected. The additive model has one shape of the day for the whole year, moved up and down.
 
-figure, axes = plt.subplots(2, 1, figsize=(9, 6), sharey=True, layout="constrained")
+figure, axes = plt.subplots(2, 1, figsize=(9, 5.6), sharey=True, layout="constrained")
 for ax, title, first in zip(axes, ("summer", "winter"), (35, 195), strict=True):
     week = ((X_test["day of year"] >= first) & (X_test["day of year"] < first + 7)).to_numpy()
     hours = np.linspace(0, 168, week.sum(), endpoint=False)
@@ -98,7 +98,7 @@ figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", 
 # and that no season explains: many errors are then small and a few are very large.
 
 ax = plt.figure(figsize=(4.6, 4.2), layout="constrained").subplots()
-CalibrationDisplay.from_estimator(models["interacting"], X_test, y_test).plot(ax)
+calibration = CalibrationDisplay.from_estimator(models["interacting"], X_test, y_test).plot(ax)
 ax.set_title("calibration of the forecast")
 
 # %%
@@ -108,7 +108,8 @@ ax.set_title("calibration of the forecast")
 # indices), with no sampling. Bars carry 95 % intervals.
 
 model = models["interacting"]
-display = AttributionDisplay.from_indices(analysis.sobol_indices(model)).plot()
+attribution = AttributionDisplay.from_indices(analysis.sobol_indices(model)).plot()
+attribution.figure_.suptitle("which seasons act, alone and together")
 
 # %%
 # Effects
@@ -116,11 +117,14 @@ display = AttributionDisplay.from_indices(analysis.sobol_indices(model)).plot()
 # What each season does on its own, averaged over the others. Weekdays count from 0, a Monday; between them, where no
 # row lies, the curve is the model's guess and its band is wider.
 
-figure, axes = plt.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(9.6, 3.4), layout="constrained")
 for ax, season in zip(axes, SEASONS, strict=True):
     EffectDisplay.from_estimator(model, season, target="demand (GW)").plot(ax)
+figure.suptitle("what each season does on its own")
 
 # %%
 # And what the hour and the time of the year do *together* beyond that, which no sum of seasons can have:
 
-display = EffectDisplay.from_estimator(model, ["hour of day", "day of year"], target="demand (GW)").plot()
+figure, axes = plt.subplots(1, 2, figsize=(9.6, 4), layout="constrained")
+effect = EffectDisplay.from_estimator(model, ["hour of day", "day of year"], target="demand (GW)").plot(axes)
+figure.suptitle("what the hour and the time of the year do together")

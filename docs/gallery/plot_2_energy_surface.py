@@ -55,7 +55,7 @@ print(f"noise: {np.sqrt(model.noise_variance_):.2f} kJ/mol learned, {NOISE_STD:.
 # On the left the energy, with arrows for the force; on the right its standard deviation, with the angles that were
 # observed. It is small near them, and joins up across the edges of the picture, where there is none for the model.
 
-figure, axes = plt.subplots(1, 2, figsize=(10.4, 4.4), layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(9.6, 4), layout="constrained")
 display = PredictionDisplay.from_estimator(model, angles, observed, include_noise=False, limits=(-180, 180))
 display.plot(axes)
 for ax, title in zip(axes, ("energy (kJ/mol)", "its standard deviation (kJ/mol)"), strict=True):
@@ -64,7 +64,8 @@ for ax, title in zip(axes, ("energy (kJ/mol)", "its standard deviation (kJ/mol)"
     ax.set_aspect("equal")
 grid = np.arange(-165, 180, 30.0)
 points = np.stack(np.meshgrid(grid, grid), axis=-1).reshape(-1, 2)
-arrows = axes[0].quiver(*points.T, *-model.predict_gradient(points).T, color="white", angles="xy", width=0.005)
+outline = {"color": "white", "edgecolor": "black", "linewidth": 0.5}  # seen on dark and on bright ground
+arrows = axes[0].quiver(*points.T, *-model.predict_gradient(points).T, angles="xy", width=0.006, **outline)
 
 # %%
 # The forces
@@ -84,6 +85,7 @@ ax.set(xlabel="first angle (degrees), the second at -60 degrees", ylabel="force 
 ax.set(xlim=(-180, 180), xticks=np.arange(-180, 181, 60))
 ax.grid(alpha=0.3)
 ax.legend(ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False, fontsize="small")
+figure.suptitle("predicted and analytic forces")
 
 # %%
 # Over the whole torus:

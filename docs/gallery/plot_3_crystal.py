@@ -73,7 +73,7 @@ for name, kernel in (("heat", Heat(metric="cartesian")), ("product", "squared_ex
 # The density in a plane
 # ----------------------
 # The plane holds an edge of the cubic cell (horizontal) and a diagonal of its face (vertical). The prediction goes on
-# through as many cells as one likes. At the right, predictions for the grid points that were not used.
+# through as many cells as one likes.
 
 model = models["heat", "given"]
 first, second, third = crystal.cell
@@ -83,13 +83,21 @@ s, t = np.linspace(0, 2 * lengths[0], 120), np.linspace(0, 1.4 * lengths[1], 120
 plane = (s[:, None, None] * edge / lengths[0] + t[:, None] * diagonal / lengths[1]).reshape(-1, 3)
 mean, std = (values.reshape(120, 120) for values in model.predict(plane, return_std=True, include_noise=False))
 
-figure, axes = plt.subplots(1, 3, figsize=(13, 3.9), layout="constrained")
-titles = ("density (electrons per cubic Angstrom)", "standard deviation, times 1000")
-for ax, values, title, colours in zip(axes, (mean, 1000 * std), titles, ("viridis", "cividis"), strict=False):
+figure, axes = plt.subplots(1, 2, figsize=(9.6, 4), layout="constrained")
+units = ("electrons per cubic Angstrom", "thousandths of that")
+titles = ("density", "its standard deviation")
+for ax, values, title, unit, colours in zip(
+    axes, (mean, 1000 * std), titles, units, ("viridis", "cividis"), strict=True
+):
     picture = ax.pcolormesh(s, t, values.T, cmap=colours, shading="gouraud", rasterized=True)
-    figure.colorbar(picture, ax=ax, shrink=0.8)
+    figure.colorbar(picture, ax=ax, shrink=0.9, label=unit)
     ax.set(title=title, xlabel="along the edge (Angstrom)", ylabel="along the diagonal (Angstrom)", aspect="equal")
-axes[2].plot(y[test], model.predict(X[test]), ".", color="#0072B2", markersize=2, alpha=0.3, rasterized=True)
-axes[2].axline((y.mean(), y.mean()), slope=1, color="0.3", linewidth=0.8)
-axes[2].set(title="points that were not used", xlabel="density, given", ylabel="density, predicted", aspect="equal")
-axes[2].grid(alpha=0.3)
+
+# %%
+# Predictions for the grid points that were not used, all of them:
+
+figure, ax = plt.subplots(figsize=(4.6, 4.2), layout="constrained")
+ax.plot(y[test], model.predict(X[test]), ".", color="#0072B2", markersize=2, alpha=0.3, rasterized=True)
+ax.axline((y.mean(), y.mean()), slope=1, color="0.3", linewidth=0.8)
+ax.set(title="density (electrons per cubic Angstrom)", xlabel="given", ylabel="predicted", aspect="equal")
+ax.grid(alpha=0.3)

@@ -51,7 +51,7 @@ print(f"error in the hole: {result.rmse:.3f} on a scale of 0 to 1; noise: {model
 # them. The periodogram shows why it is large: what stands out lies on the points of one reciprocal lattice.
 
 ax = plt.figure(figsize=(5.6, 5), layout="constrained").subplots()
-display = PeriodogramDisplay.from_estimator(model, names=("row", "column")).plot(ax, max_frequency=0.25)
+periodogram = PeriodogramDisplay.from_estimator(model, names=("row", "column")).plot(ax, max_frequency=0.25)
 
 # %%
 # The result
@@ -59,7 +59,11 @@ display = PeriodogramDisplay.from_estimator(model, names=("row", "column")).plot
 # Lines in the second panel show the learned cell. The uncertainty is nearly the same in the whole hole: a pattern that
 # repeats is known there as well as elsewhere.
 
-display = InpaintingDisplay.from_result(result).plot()
+figure, axes = plt.subplots(2, 2, figsize=(8, 6.4), sharex=True, sharey=True, layout="constrained")
+display = InpaintingDisplay.from_result(result).plot(axes.ravel())
+for ax in axes.flat:
+    ax.label_outer()
+axes[1, 0].set_ylabel("row (pixels)")
 
 # %%
 # Are the standard deviations right? A calibrated fill has as many pixels inside its intervals as these say.

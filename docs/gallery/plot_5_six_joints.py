@@ -87,7 +87,7 @@ for joint, length_scale in zip(JOINTS, model.kernel_.length_scale, strict=True):
 # which is why so few of them do.
 
 ax = plt.figure(figsize=(6.4, 3.6), layout="constrained").subplots()
-display = CoefficientDisplay.from_kernel(model.kernel_, model.index_set_).plot(ax)
+coefficients = CoefficientDisplay.from_kernel(model.kernel_, model.index_set_).plot(ax)
 
 # %%
 # Attribution
@@ -95,7 +95,8 @@ display = CoefficientDisplay.from_kernel(model.kernel_, model.index_set_).plot(a
 # The shares of single joints and of groups of them are read off the weights. More than half of the variance belongs to
 # *groups*, up to four joints at once.
 
-display = AttributionDisplay.from_indices(analysis.sobol_indices(model)).plot(n_bars=9)
+attribution = AttributionDisplay.from_indices(analysis.sobol_indices(model)).plot(n_bars=9)
+attribution.figure_.suptitle("which joints act, alone and together")
 
 # %%
 # A slice
@@ -103,7 +104,7 @@ display = AttributionDisplay.from_indices(analysis.sobol_indices(model)).plot(n_
 # Height over shoulder and elbow, the other joints straight, and its standard deviation.
 
 at = np.zeros(6)
-figure, axes = plt.subplots(1, 2, figsize=(10.4, 4.2), layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(9.6, 4), layout="constrained")
 display = PredictionDisplay.from_estimator(
     model, features=["shoulder", "elbow"], at=at, limits=(-180, 180), include_noise=False, n_points=60
 ).plot(axes)
