@@ -112,7 +112,7 @@ def test_pickle_and_clone(data):
     ("parameters", "message"),
     [
         ({"period": -1.0}, "period.*-1.0"),
-        ({"period": [1.0, 2.0, 3.0]}, "3 dimensions, but 2"),
+        ({"period": [1.0, 2.0, 3.0]}, "of length 3 cannot describe 2 periodic input"),
         ({"length_scale": 0.0}, "length_scale.*0.0"),
         ({"kernel": "unknown"}, "'unknown'"),
         ({"index_set": "circle"}, "index_set.*'circle'"),

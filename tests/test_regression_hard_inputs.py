@@ -284,7 +284,7 @@ def test_impossible_rows_are_refused(rows, message, method):
         ({"n_components": 0}, "n_components"),
         ({"n_components": "many"}, "n_components"),
         ({"period": -1.0}, "period must be positive"),
-        ({"period": [1.0, 2.0, 3.0]}, "3 dimensions, but 2"),
+        ({"period": [1.0, 2.0, 3.0]}, "of length 3 cannot describe 2 periodic input"),
         ({"length_scale": 0.0}, "length_scale must be positive"),
         ({"signal_variance": -1.0}, "signal_variance must be positive"),
         ({"noise_variance": 0.0}, "noise_variance must be positive"),

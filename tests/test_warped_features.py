@@ -254,7 +254,7 @@ class TestParameters:
         ({"kernel": ["matern12", "matern32"]}, "kernel must be a squared exponential or a Matern family"),
         ({"kernel": "unknown"}, "'unknown'"),
         ({"period": -1.0}, r"period.*-1\.0"),
-        ({"period": [1.0, 2.0, 3.0]}, "3 dimensions, but 2"),
+        ({"period": [1.0, 2.0, 3.0]}, "of length 3 cannot describe 2 periodic input"),
         ({"length_scale": 0.0}, r"length_scale.*0\.0"),
         ({"columns": [0, 5]}, "columns holds 5"),
         ({"columns": ["hour"]}, "columns names 'hour'"),

@@ -78,25 +78,32 @@ class TorusKernel:
     @property
     def dimension(self):
         """Number of periodic inputs, or None if all parameters are scalars, which fit any."""
+        sizes = self._sizes()
+        if len(set(sizes.values())) > 1:
+            raise ValueError(
+                "Parameters differ in dimension: "
+                + ", ".join(f"{name} has {size}" for name, size in sizes.items())
+                + "."
+            )
+        return next(iter(sizes.values()), None)
+
+    def _sizes(self):
+        """Numbers of entries of the parameters that are no scalars."""
         sizes = {
             "family": None if isinstance(self.family, Spectrum) else len(self.family),
             "length_scale": len(self.length_scale) if np.ndim(self.length_scale) else None,
             "period": len(self.period) if np.ndim(self.period) else None,
         }
-        known = {name: size for name, size in sizes.items() if size is not None}
-        if len(set(known.values())) > 1:
-            raise ValueError(
-                "Parameters differ in dimension: "
-                + ", ".join(f"{name} has {size}" for name, size in known.items())
-                + "."
-            )
-        return next(iter(known.values()), None)
+        return {name: size for name, size in sizes.items() if size is not None}
 
     def resolve_dimension(self, dimension=None):
         """Return the dimension that the kernel and the argument agree on."""
         own = self.dimension
         if own is not None and dimension is not None and own != dimension:
-            raise ValueError(f"The kernel has {own} dimensions, but {dimension} were asked for.")
+            raise ValueError(
+                f"{' and '.join(self._sizes())} of length {own} cannot describe {dimension} periodic input(s): give one "
+                "entry for each of them, or a number for all."
+            )
         return dimension if own is None else own
 
     def cell(self, dimension=None):
@@ -423,8 +430,11 @@ def check_positive_array(value, name, max_ndim):
         array = np.array(value, dtype=float)
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be a positive number or an array of these, got {value!r}.") from None
-    if array.ndim > max_ndim or array.size == 0 or not (np.isfinite(array) & (array > 0)).all():
-        raise ValueError(f"{name} must be positive and finite, with at most {max_ndim} axes, got {value!r}.")
+    if array.ndim > max_ndim or array.size == 0:
+        shapes = "a number or a vector" if max_ndim else "a number"
+        raise ValueError(f"{name} must be {shapes}, got {value!r}.")
+    if not (np.isfinite(array) & (array > 0)).all():
+        raise ValueError(f"{name} must be positive and finite, got {value!r}.")
     array.flags.writeable = False
     return float(array) if array.ndim == 0 else array
 
