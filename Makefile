@@ -20,11 +20,11 @@ PAPER_ARGS ?=
 .DELETE_ON_ERROR:
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 venv: $(VENV)/.installed-dev ## create .venv with everything needed for development
 
-demo: $(VENV)/.installed-demo ## run the demonstration: fill a hole in a made-up photograph
+demo: $(VENV)/.installed-demo ## run the demonstration: fill a hole in a made-up photograph; a minute with the installation
 	$(BIN)/torusgp demo
 
 test: $(VENV)/.installed-dev ## run the tests and doctests, except the slow ones
@@ -45,7 +45,7 @@ format: $(VENV)/.installed-dev ## fix style and formatting where that is automat
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-docs: $(VENV)/.installed-docs ## build the documentation and run its gallery
+docs: $(VENV)/.installed-docs ## build the documentation and run its gallery; one or two minutes
 	@rm -rf docs/reference/generated  # pages of names that are gone would stay
 	$(PINNED) $(BIN)/python -m sphinx -q -W -n --keep-going docs docs/_build/html
 	@echo "Built: open docs/_build/html/index.html"
