@@ -244,6 +244,45 @@ def test_a_grid_has_a_nyquist_frequency_beyond_which_nothing_is_found():
     assert search.periodogram.frequencies[0].max() <= 1.0 + 1e-9
 
 
+def observe(n, period, noise, seed, *, nightly=True):
+    """Brightness of a star that pulsates, at Julian days in random nights or at random times."""
+    rng = np.random.default_rng(seed)
+    t = rng.choice(900, n) + 0.8 + 0.35 * rng.beta(2, 2, n) if nightly else rng.uniform(0, 900, n)
+    t = np.sort(t) + 2457000.0
+    y = wave(t, period) + 0.5 * wave(t, period / 2, 0.6) + 0.25 * wave(t, period / 3, 1.2)
+    return t, y + noise * rng.normal(size=n)
+
+
+@pytest.mark.parametrize("nightly", [True, False], ids=["nightly", "any_time"])
+@pytest.mark.parametrize(("n", "period"), [(100, 0.5674321), (420, 0.5674321), (420, 0.21), (420, 3.7), (1000, 0.35)])
+def test_stars_pulsate_faster_than_they_are_observed(n, period, nightly):
+    t, y = observe(n, period, 0.2, seed=1, nightly=nightly)
+    search = find_period(t, y)
+    assert len(search) == 1
+    assert_close(search[0].period, period, search[0].period_std)
+    assert search.searched[0, 0] < period < search.searched[1, 0] < 900
+
+
+def test_a_fast_wave_beside_a_slow_one():
+    t, y = observe(420, 12.3, 0.2, seed=2)
+    fast, slow = sorted(find_period(t, y + wave(t, 0.4567)), key=lambda found: found.period)  # not its alias of 5.27
+    assert_close(fast.period, 0.4567, fast.period_std)
+    assert_close(slow.period, 12.3, slow.period_std)
+
+
+def test_the_shortest_period_is_kept():
+    t, y = observe(420, 0.5674321, 0.2, seed=1, nightly=False)
+    search = find_period(t, y, min_period=1.0)
+    assert search.searched[0, 0] == 1.0
+    assert search[0].period == pytest.approx(2 * 0.5674321, rel=1e-4)  # the shortest multiple that is allowed
+
+
+def test_noise_has_no_fast_period():
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        assert len(find_period(rng.uniform(0, 900, 100), rng.normal(size=100))) == 0
+
+
 def test_progress_is_told():
     lines = []
     find_period(*make_series(), max_periods=1, report=lines.append)

@@ -86,6 +86,25 @@ class WaveFinder:
         """Share of the variance that is left, averaged over outputs."""
         return float(((self._residual**2).sum(axis=0) / self._variance).mean())
 
+    def peaks(self, least, fewest_turns, most):
+        """Frequencies of the highest peaks of a single input, in turns over the data, the highest first."""
+        power, (turns,) = self.power(), self.axes()
+        places = np.flatnonzero((power[1:-1] >= power[:-2]) & (power[1:-1] > power[2:])) + 1
+        places = places[(power[places] >= least) & (turns[places] >= fewest_turns)]
+        found: list[float] = []
+        for place in places[np.argsort(-power[places])]:
+            if len(found) < most and all(abs(turns[place] - other) > 1 for other in found):  # or it is a side lobe
+                found.append(float(turns[place]))
+        return np.array(found)
+
+    def is_no_noise(self, share, n_frequencies):
+        """Whether the strongest of so many waves is stronger than noise would give."""
+        left = self.unexplained()
+        if left < 1e-12:
+            return False
+        gain = -0.5 * self.n_samples * np.log(max(1 - share / left, 1e-12))
+        return gain >= np.log(n_frequencies) + 2
+
     def strongest(self, power, fewest_turns):
         """Frequency of the strongest wave with at least so many turns over the data, between points of the grid.
 
@@ -135,15 +154,10 @@ def find_waves(finder, inputs, fewest_turns, n_waves):
     """
     frequencies: list[np.ndarray] = []
     shares: list[float] = []
-    n = finder.n_samples
     for _ in range(n_waves):
         power = finder.power()
-        left = finder.unexplained()
-        if left < 1e-12:
-            break
         frequency, share = finder.strongest(power, fewest_turns)
-        gain = -0.5 * n * np.log(max(1 - share / left, 1e-12))
-        if gain < np.log(power.size) + 2:
+        if not finder.is_no_noise(share, power.size):
             break
         angles = 2 * np.pi * inputs @ frequency
         finder.take_off(np.column_stack([np.cos(angles), np.sin(angles)]))

@@ -55,6 +55,8 @@ class PeriodSearch(Sequence):
         Slow change beside the periods.
     nyquist : ndarray of shape (n_inputs,)
         Highest frequency along each input that the data can show; infinite where they lie on no grid.
+    searched : ndarray of shape (2, n_inputs)
+        Shortest and longest period along each input that were looked for.
     """
 
     found: tuple
@@ -63,6 +65,7 @@ class PeriodSearch(Sequence):
     min_gain: float
     trend: Trend = field(repr=False)
     nyquist: np.ndarray = field(repr=False)
+    searched: np.ndarray = field(repr=False)
 
     def __len__(self):
         return len(self.found)

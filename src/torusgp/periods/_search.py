@@ -31,6 +31,9 @@ _WORTHWHILE = 5.0  # log evidence that justifies twice the harmonics
 _TIE = 3.0  # log evidence within which the slower of two candidates is taken
 _SCOUT_ROWS = 5000  # on which candidates are compared
 _FASTER = 3  # times the highest fundamental, up to where waves are looked for
+_ALIASING = 0.2  # power of a wave of the sampling itself, of one at most, from which it makes aliases
+_MOST_ALIASES = 6  # such waves that are tried
+_COMPARABLE = 0.5  # of the strongest slow wave: a fast one from which on the fast ones are searched, too
 _CANDIDATES = 12  # that are fitted
 _POLISHED = 4  # of these
 MIN_GAIN = 5.0  # log evidence over a model without period from which a period is reported: odds of 150 to 1
@@ -71,7 +74,9 @@ def find_period(
     max_periods : int, default=3
         Of a single input, the most superposed periods to find.
     min_period : float or array-like of shape (n_inputs,), optional
-        Shortest period along each input; by default what the spacing of the inputs can show.
+        Shortest period along each input; by default twice the step of inputs on a grid. Where they lie on none, a
+        fifth of that of as many on a grid (half in two dimensions, two thirds in three); of a single input down to a
+        hundredth, if a wave so fast stands out. Shorter ones have to be asked for.
     max_period : float or array-like of shape (n_inputs,), optional
         Longest period; by default half the range of the input.
     min_gain : float, default=5.0
@@ -123,10 +128,12 @@ class _Search:
         given = known[np.isfinite(known)] if dimension == 1 else []
         self.known = extent / (known if dimension > 1 else np.full(1, np.nan))  # in turns
         self.highest = self.highest_wave = self.sampling.highest * extent
+        self.extreme = self.sampling.extreme * extent
         if min_period is not None:
             self.highest = np.minimum(extent / check_limit(min_period, "min_period", dimension), self._nyquist_turns())
             # harmonics tell of a fundamental, too
             self.highest_wave = np.minimum(_FASTER * self.highest, self._nyquist_turns())
+            self.extreme = self.highest
         self.lowest = np.full(dimension, FEWEST_TURNS)
         if max_period is not None:
             self.lowest = extent / check_limit(max_period, "max_period", dimension)
@@ -149,6 +156,7 @@ class _Search:
             self.scout = WaveModel(self.rows.take(some), self.model.trend)
         self.unit = self.sampling.unit / extent  # of frequencies
         self._curvatures = {}  # by fit: each takes several passes over the rows
+        self._sampling_waves = None  # not looked for yet
         fixed = np.zeros((1, 1), dtype=bool)
         blocks = [self._block(np.array([[extent[0] / period]])) for period in given]
         if None in blocks:
@@ -164,7 +172,7 @@ class _Search:
     def run(self, max_periods, min_gain):
         """Find up to so many superposed periods, then judge each beside the others."""
         fit, others = self.model.fit(self.given), []
-        finder = WaveFinder(self.rows, self.highest_wave, self.model.columns(fit.blocks))
+        finder = self._finder(fit)
         axes = tuple(axis / extent for axis, extent in zip(finder.axes(), self.sampling.extent, strict=True))
         periodogram = Periodogram(axes, finder.power())
         for _ in range(2 * max_periods):  # some are revised away
@@ -180,7 +188,7 @@ class _Search:
             if fit.log_evidence < before.log_evidence + min_gain:
                 break
             self.report(f"log evidence {fit.log_evidence:.6g} with {self._describe(fit)}")
-            finder = WaveFinder(self.rows, self.highest_wave, self.model.columns(fit.blocks))
+            finder = self._finder(fit)
         found: list[FoundPeriod] = []
         rejected: list[FoundPeriod] = []
         while len(fit.blocks) > len(self.given):
@@ -195,7 +203,21 @@ class _Search:
             fit = judged[-1][1]
         trend = self._trend(fit)
         candidates = (*found, *rejected, *others)
-        return PeriodSearch(tuple(found), candidates, periodogram, min_gain, trend, self.sampling.nyquist)
+        searched = self.sampling.extent / np.array([np.maximum(self.highest, self.extreme), self.lowest])
+        return PeriodSearch(tuple(found), candidates, periodogram, min_gain, trend, self.sampling.nyquist, searched)
+
+    def _finder(self, fit):
+        """What finds waves in the residuals of a fit, fast ones too if one of them is as strong as the slow ones."""
+        columns = self.model.columns(fit.blocks)
+        if (self.extreme > self.highest_wave).any():
+            finder = WaveFinder(self.rows, self.extreme, columns)
+            power, (turns,) = finder.power(), finder.axes()
+            fast = np.abs(turns) > self.highest_wave[0]
+            frequency, share = finder.strongest(np.where(fast, power, 0.0), self.fewest_turns)
+            slow = power[~fast & (np.abs(turns) >= self.fewest_turns)].max(initial=0.0)
+            if share > _COMPARABLE * slow and finder.is_no_noise(share, power.size):
+                self.highest, self.highest_wave = self.extreme, np.minimum(_FASTER * frequency, self.extreme)
+        return WaveFinder(self.rows, self.highest_wave, columns)
 
     def _trend(self, fit):
         weights, covariances = self.model.trend_posterior(fit)
@@ -204,7 +226,7 @@ class _Search:
         return Trend(self.model.trend, self.sampling.middle, self.sampling.extent, weights, covariances)
 
     def _revised(self, fit, min_gain, max_periods):
-        """Superposed periods after each was tried at a fraction of itself, and left out.
+        """Superposed periods after each was tried at a fraction of itself, at its aliases, and left out.
 
         A common multiple of two periods explains both in part, and is found first at times.
         """
@@ -218,6 +240,11 @@ class _Search:
                     if abs(basis[0, 0]) <= self.highest[0]:
                         block = self._block(basis, len(current.blocks[i].indices))
                         trials.append((0.0, self._scouted(current, (*before, block, *after))))
+                for turns in self._aliases(abs(current.blocks[i].reciprocal[0, 0])):
+                    block = self._block(np.array([[turns]]), len(current.blocks[i].indices))
+                    slower = turns < abs(current.blocks[i].reciprocal[0, 0])
+                    trial = self.scout.polish(self._fresh(current, (*before, block, *after)))
+                    trials.append((_TIE if slower else -_TIE, trial))
                 room = len(current.blocks) < len(self.given) + max_periods
                 if room and len(current.blocks[i].indices) > _FEW_HARMONICS[1]:
                     trials += self._parted(current, i, min_gain)
@@ -228,6 +255,8 @@ class _Search:
             if allowance + best.log_evidence <= current.log_evidence + 1e-3:
                 break
             current = best
+            if max(abs(block.reciprocal[0, 0]) for block in current.blocks) > self.highest[0]:
+                self.highest = self.extreme
         if len(current.blocks) == len(fit.blocks) and all(
             same_lattice(old.reciprocal, new.reciprocal) for old, new in zip(fit.blocks, current.blocks, strict=True)
         ):
@@ -248,11 +277,29 @@ class _Search:
                     trials.append((-min_gain - self._price(trial), trial))
         return trials
 
-    def _scouted(self, fit, blocks):
-        """A fit of other blocks that begins with the noise of this one, polished if it may come near."""
+    def _aliases(self, turns):
+        """Frequencies that are hard to tell from this one, since the sampling itself repeats: stars are seen at night.
+
+        Those on a grid are beyond its highest frequency.
+        """
+        if self._sampling_waves is None:
+            ones = ScaledRows(self.rows.inputs, np.ones((len(self.rows.inputs), 1)), self.rows.weight)
+            finder = WaveFinder(
+                ones, np.minimum(2 * self.extreme, self._nyquist_turns()), np.empty((len(ones.inputs), 0))
+            )
+            self._sampling_waves = finder.peaks(2 * _ALIASING, self.fewest_turns, _MOST_ALIASES)
+        aliases = np.abs([turns + sign * wave for wave in self._sampling_waves for sign in (-1, 1)])
+        return aliases[(aliases >= self.lowest[0]) & (aliases <= self.extreme[0])]
+
+    def _fresh(self, fit, blocks):
+        """A fit of other blocks that begins with the noise of this one."""
         fresh = self.model.start(blocks)
         fresh[: self.model.n_common] = fit.vector[: self.model.n_common]
-        trial = self.scout.fit(blocks, fresh)
+        return self.scout.fit(blocks, fresh)
+
+    def _scouted(self, fit, blocks):
+        """A fit of other blocks, polished if it may come near."""
+        trial = self._fresh(fit, blocks)
         return self.scout.polish(trial) if trial.log_evidence > fit.log_evidence - _HOPELESS else trial
 
     def _last(self, fit, i):
