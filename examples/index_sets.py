@@ -88,6 +88,7 @@ def draw(kernel, rows, output):
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LogNorm
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     from torusgp.plotting import CoefficientDisplay
 
@@ -110,6 +111,7 @@ def draw(kernel, rows, output):
         size = f"{row.index_set.n_components} columns, error ≤ {row.largest_error:.1e}"
         ax.set_title(f"{row.label}\n{size}", fontsize=9)
         ax.set(xlim=(-reach[0], reach[0]), ylim=(-reach[1], reach[1]), xlabel="", ylabel="")
+        ax.xaxis.set_major_locator(MaxNLocator(5, integer=True, prune="both"))  # labels of neighbours would touch
         for d, beyond in enumerate(row.index_set.frequencies.max(axis=0)):
             if beyond > reach[d]:
                 text = f"reaches $k_{d + 1}$ = ±{beyond}"
@@ -119,7 +121,7 @@ def draw(kernel, rows, output):
     figure.supylabel("frequency $k_2$ (cycles per 7)", fontsize=10)
     figure.colorbar(ScalarMappable(norm, "viridis_r"), ax=axes, label="coefficient $c_k$ of the kernel", extend="min")
     Path(output).parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(output, dpi=100)
+    figure.savefig(output, dpi=150)
 
 
 def main(output=None, n_components=COLUMNS):

@@ -78,7 +78,7 @@ class TestEffect:
         assert (ax.get_xlabel(), ax.get_ylabel()) == ("input 1", "input 0")
         assert ax.get_xticks().tolist() == list(range(8))
         bars = [other.get_ylabel() for other in display.figure_.axes if other not in display.axes_]
-        assert bars == ["interaction effect on target", "standard deviation"]
+        assert bars == ["interaction effect on target", "standard deviation, in the same unit"]
 
     def test_the_map_of_an_average(self, model):
         display = EffectDisplay.from_estimator(model, (0, 1), joint=True, n_points=5).plot(cmap="magma")

@@ -147,7 +147,7 @@ class EffectDisplay:
         # from zero, so that an uncertainty that is the same everywhere looks so, and one far below the effect is dark
         most = max(self.std.max(), 0.05 * np.ptp(self.mean)) or 1.0
         styles = ({**scale, **kwargs}, {"cmap": "cividis", "vmin": 0.0, "vmax": most})
-        labels = (self._label, "standard deviation")
+        labels = (self._label, "standard deviation, in the same unit")
         for ax, values, style, label in zip(axes, (self.mean, self.std), styles, labels, strict=False):
             image = ax.pcolormesh(*self.grid, values.T, **{"shading": "gouraud", "rasterized": True, **style})
             ax.figure.colorbar(image, ax=ax, label=label)
