@@ -552,3 +552,16 @@ def test_a_noise_variance_that_is_set_gives_the_posterior_of_it(n_outputs, tmp_p
         np.testing.assert_allclose(one.noise_variance_, expected.noise_variance_)
     with pytest.raises(ValueError, match="noise_variance must be positive"):
         model.set_noise_variance(0.0)
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize("factor", [1e-3, 50.0, 1e3])
+def test_a_common_factor_of_the_noise_scales_is_learned(method, factor):
+    rng = np.random.default_rng(0)
+    X, scale = rng.uniform(0, 10, (400, 1)), rng.uniform(0.05, 0.5, 400)
+    y = np.sin(2 * np.pi * X[:, 0] / 3) + 1.5 * scale * rng.normal(size=400)
+    one = TorusGPRegressor(period=3, n_components=31).fit(X, y, noise_scale=scale)
+    model = getattr(TorusGPRegressor(period=3, n_components=31), method)(X, y, noise_scale=factor * scale)
+    assert one.noise_variance_ == pytest.approx(1.5**2, rel=0.2)
+    assert factor**2 * model.noise_variance_ == pytest.approx(one.noise_variance_, rel=1e-4)
+    assert model.kernel_.length_scale == pytest.approx(one.kernel_.length_scale, rel=1e-3)

@@ -408,3 +408,22 @@ def test_warnings_point_to_the_line_of_the_user():
     with pytest.warns(UserWarning, match="leave out") as caught:
         TorusGPRegressor(n_components=5, length_scale=0.3, learn=()).fit(X, Y)
     assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("period", [1.0, 2 * np.pi], ids=["default", "radians"])
+def test_a_period_in_other_units_is_warned_of(period):
+    rng = np.random.default_rng(0)
+    degrees = rng.uniform(0, 360, (500, 1))
+    y = np.sin(np.radians(degrees[:, 0])) + 0.1 * rng.normal(size=500)
+    with pytest.warns(UserWarning, match="little evidence that y repeats with period .* in the units of X"):
+        TorusGPRegressor(period=period).fit(degrees, y)
+
+
+def test_few_rows_or_given_variances_are_not_warned_of():
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(size=(100, 1)), rng.normal(size=100)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        TorusGPRegressor(n_components=31).fit(X[:15], y[:15])
+        TorusGPRegressor(n_components=31, learn=("length_scale",)).fit(X, y)
+    assert not [one for one in caught if "little evidence" in str(one.message)]

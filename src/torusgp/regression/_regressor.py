@@ -30,6 +30,7 @@ from torusgp.learning import (
     small_against_noise,
 )
 from torusgp.periods import (
+    MIN_GAIN,
     PERIOD_NAMES,
     below_nyquist,
     check_period_names,
@@ -47,6 +48,7 @@ from torusgp.statistics import count_threads
 _SUBSAMPLE = 5000  # rows on which length scales are first looked for
 _SCOUT_COLUMNS = 1001  # columns of that search, at most: it is about length scales, not about the last digits
 _FINALISTS = 3  # bases of a lattice that are compared with all columns
+_ENOUGH_TO_TELL = 20  # rows from which a fit should show something
 PERIOD_ROWS = 100_000  # rows on which a period is learned: each step of it passes over them
 
 
@@ -486,7 +488,9 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         kernel = TorusKernel(self.kernel, self.length_scale, period)
         size = 1 if kernel.metric == "cartesian" else self._template.dimension
         center = np.average(rows.y, axis=0, weights=rows.sample_weight)
-        self._set_variance(np.average((rows.y - center) ** 2, axis=0, weights=rows.sample_weight), center)
+        log_scale = 0.0 if rows.noise_scale is None else 2 * np.log(rows.noise_scale)
+        log_scale = np.average(np.broadcast_to(log_scale, len(rows.y)), weights=rows.sample_weight)
+        self._set_variance(np.average((rows.y - center) ** 2, axis=0, weights=rows.sample_weight), center, log_scale)
         given = {
             name: np.broadcast_to(check_positive_array(getattr(self, name), name, max_ndim=1), (n_outputs,)).copy()
             for name in ("signal_variance", "noise_variance")
@@ -494,23 +498,30 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return Hyperparameters(
             np.broadcast_to(kernel.length_scale, (size,)).copy(),
             self._variance.copy() if "signal_variance" in self.learn else given["signal_variance"],
-            0.1 * self._variance if "noise_variance" in self.learn else given["noise_variance"],
+            0.1 * self._typical_noise if "noise_variance" in self.learn else given["noise_variance"],
             kernel.period,
         )
 
-    def _set_variance(self, variance, center):
-        """Variance of the targets, to which variances are compared; of constant ones what rounding leaves of it."""
+    def _set_variance(self, variance, center, log_scale):
+        """Variance of the targets, to which variances are compared; of constant ones what rounding leaves of it.
+
+        That of the noise multiplies the squares of known scales, whose logarithms are ``log_scale`` on average.
+        """
         rounding = np.maximum(1e-12 * np.abs(center) ** 2, 1e-12)
         self._variance = np.where(variance > 1e-24 * np.abs(center) ** 2, variance, rounding)
+        self._typical_noise = self._variance / np.exp(log_scale)
 
     def _bounds(self):
-        def variance_bounds(given, lower, upper, name):
-            return (lower * self._variance, upper * self._variance) if given is None else _check_bounds(given, name)
+        def variance_bounds(given, lower, upper, unit, name):
+            return (lower * unit, upper * unit) if given is None else _check_bounds(given, name)
 
+        signal, noise = self._variance, self._typical_noise
         return {
             "length_scale": _check_bounds(self.length_scale_bounds, "length_scale_bounds"),
-            "signal_variance": variance_bounds(self.signal_variance_bounds, 1e-4, 1e4, "signal_variance_bounds"),
-            "noise_variance": variance_bounds(self.noise_variance_bounds, 1e-8, 1e1, "noise_variance_bounds"),
+            "signal_variance": variance_bounds(
+                self.signal_variance_bounds, 1e-4, 1e4, signal, "signal_variance_bounds"
+            ),
+            "noise_variance": variance_bounds(self.noise_variance_bounds, 1e-8, 1e1, noise, "noise_variance_bounds"),
         }
 
     def _select(self, kernel, size):
@@ -559,7 +570,14 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             prior, noise, _ = learn_spectrum(linear, prior, noise, pairs, "noise_variance" in self.learn, self._report)
             hyperparameters = replace(hyperparameters, noise_variance=noise)
         self._set_model(hyperparameters, index_set, prior, linear, center)
-        if learned.capped:
+        gain = self._gain_over_constant(linear, self._fitted().posterior.log_evidence)
+        if gain < MIN_GAIN:
+            warnings.warn(
+                f"There is little evidence that y repeats with period {kernel.period!r}: its logarithm is {gain:.2g} "
+                "above that of a constant and noise. Is the period in the units of X?",
+                stacklevel=3,
+            )
+        elif learned.capped:
             warnings.warn(
                 f"n_components='auto' stopped at its cap of {self._cap} columns, and more would still help: give "
                 "n_components yourself, or expect longer length scales by raising length_scale_bounds.",
@@ -589,6 +607,15 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 stacklevel=3,
             )
 
+    def _gain_over_constant(self, linear, log_evidence):
+        """Log evidence over that of a constant and noise; infinite where that is not to be compared with."""
+        learns_both = {"signal_variance", "noise_variance"} <= set(self.learn)
+        if not (learns_both and self.center and linear.n_samples >= _ENOUGH_TO_TELL and linear.squares.all()):
+            return np.inf
+        n, variance = linear.n_samples, linear.squares / linear.n_samples
+        constant = -0.5 * (n * np.log(2 * np.pi * variance) + n - linear.log_precision)
+        return float(log_evidence - constant.sum())
+
     def _more_would_help(self, learned):
         """Whether a given number of columns was too small; what a grid cannot show needs no more of them."""
         if self.n_components == "auto" or small_against_noise(self._template, learned, 0.1):
@@ -612,13 +639,16 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """Learn again what does not need the rows, from all rows seen so far."""
         constant = from_frequencies(np.zeros((1, self._template.dimension), dtype=np.int64))
         linear, center = self.statistics_.linear(constant)
-        self._set_variance(linear.squares / linear.n_samples, center)
+        n = linear.n_samples
+        log_scale = -linear.log_precision / n
+        # with known noise, squares are weighted by precision
+        self._set_variance(linear.squares / (linear.gram[0, 0] if log_scale else n), center, log_scale)
         self._set_cap(linear.n_samples)
         start = self._first_guess.hyperparameters
         if "signal_variance" in self.learn and search:
             start = replace(start, signal_variance=self._variance.copy())
         if "noise_variance" in self.learn and search:
-            start = replace(start, noise_variance=0.1 * self._variance)
+            start = replace(start, noise_variance=0.1 * self._typical_noise)
         learned = self._learn(
             lambda index_set, kernel: self.statistics_.linear(index_set, self.center)[0],
             start,
