@@ -419,11 +419,13 @@ def test_a_period_in_other_units_is_warned_of(period):
         TorusGPRegressor(period=period).fit(degrees, y)
 
 
-def test_few_rows_or_given_variances_are_not_warned_of():
+def test_few_rows_given_variances_and_constants_are_not_warned_of():
     rng = np.random.default_rng(0)
     X, y = rng.uniform(size=(100, 1)), rng.normal(size=100)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         TorusGPRegressor(n_components=31).fit(X[:15], y[:15])
         TorusGPRegressor(n_components=31, learn=("length_scale",)).fit(X, y)
+        targets = np.stack([np.sin(2 * np.pi * X[:, 0]), np.full(100, 0.7)], axis=1)
+        TorusGPRegressor(n_components=31).fit(X, targets, sample_weight=rng.uniform(size=100))
     assert not [one for one in caught if "little evidence" in str(one.message)]

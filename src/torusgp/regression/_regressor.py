@@ -570,7 +570,7 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             prior, noise, _ = learn_spectrum(linear, prior, noise, pairs, "noise_variance" in self.learn, self._report)
             hyperparameters = replace(hyperparameters, noise_variance=noise)
         self._set_model(hyperparameters, index_set, prior, linear, center)
-        gain = self._gain_over_constant(linear, self._fitted().posterior.log_evidence)
+        gain = self._gain_over_constant(linear, center, self._fitted().posterior.log_evidence)
         if gain < MIN_GAIN:
             warnings.warn(
                 f"There is little evidence that y repeats with period {kernel.period!r}: its logarithm is {gain:.2g} "
@@ -607,12 +607,13 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 stacklevel=3,
             )
 
-    def _gain_over_constant(self, linear, log_evidence):
+    def _gain_over_constant(self, linear, center, log_evidence):
         """Log evidence over that of a constant and noise; infinite where that is not to be compared with."""
         learns_both = {"signal_variance", "noise_variance"} <= set(self.learn)
-        if not (learns_both and self.center and linear.n_samples >= _ENOUGH_TO_TELL and linear.squares.all()):
+        n, variance = linear.n_samples, linear.squares / max(linear.n_samples, 1.0)
+        is_constant = variance <= 1e-12 * center**2  # but for rounding
+        if not (learns_both and self.center and n >= _ENOUGH_TO_TELL) or is_constant.any():
             return np.inf
-        n, variance = linear.n_samples, linear.squares / linear.n_samples
         constant = -0.5 * (n * np.log(2 * np.pi * variance) + n - linear.log_precision)
         return float(log_evidence - constant.sum())
 
