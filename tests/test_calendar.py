@@ -6,6 +6,7 @@ import pickle
 import sys
 import warnings
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -21,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_checks
 
 from torusgp import TorusGPRegressor
-from torusgp.calendar import CalendarPhases, read_times, to_timezone
+from torusgp.calendar import CalendarPhases, UnreadableTimeError, read_times, to_timezone
 from torusgp.datasets import load_electricity_demand
 from torusgp.datasets._sources import DATA_FOLDER
 
@@ -44,6 +45,7 @@ moments = st.tuples(
     st.datetimes(datetime.datetime(1700, 1, 2), datetime.datetime(2199, 12, 30)), st.integers(0, 999)
 )  # microseconds, and nanoseconds beyond them
 zones = st.sampled_from(ZONES)
+MovingPhases = partial(CalendarPhases, whole_days=False)
 
 
 def to_numpy(moment):
@@ -82,13 +84,13 @@ class TestOracle:
     )
     @example([(datetime.datetime(2000, 2, 29, 23, 59, 59, 999999), 999), (datetime.datetime(1999, 12, 31, 23, 59), 0)])
     def test_times_without_a_zone(self, some):
-        phases = CalendarPhases(CYCLES).fit_transform(np.array([to_numpy(moment) for moment in some]))
+        phases = MovingPhases(CYCLES).fit_transform(np.array([to_numpy(moment) for moment in some]))
         assert_exact(phases, [exact_phases(*moment) for moment in some])
 
     @given(st.lists(moments, min_size=1, max_size=20), zones)
     def test_times_of_a_zone_on_its_own_clock(self, some, zone):
         utc = pd.Series([to_numpy(moment) for moment in some]).dt.tz_localize("UTC")
-        phases = CalendarPhases(CYCLES).fit(utc.dt.tz_convert(zone))
+        phases = MovingPhases(CYCLES).fit(utc.dt.tz_convert(zone))
         assert phases.timezone_ == zone
         expected = [exact_phases(on_the_clock(moment, zone), nanoseconds) for moment, nanoseconds in some]
         assert_exact(phases.transform(utc.dt.tz_convert(zone)), expected)
@@ -97,7 +99,7 @@ class TestOracle:
     def test_times_of_a_zone_on_the_clock_of_another(self, some, own, zone):
         given_times = pd.DatetimeIndex([to_numpy(moment) for moment in some]).tz_localize("UTC").tz_convert(own)
         expected = [exact_phases(on_the_clock(moment, zone), nanoseconds) for moment, nanoseconds in some]
-        assert_exact(CalendarPhases(CYCLES, timezone=zone).fit_transform(given_times), expected)
+        assert_exact(MovingPhases(CYCLES, timezone=zone).fit_transform(given_times), expected)
 
     @given(st.lists(moments, min_size=1, max_size=20), zones)
     def test_all_kinds_of_times_agree(self, some, zone):
@@ -107,8 +109,8 @@ class TestOracle:
         texts = [time.isoformat() for time in aware]
         frame = pd.DataFrame({"time": series, "text": texts})
         for times in (series, series.array, series.astype(object), frame[["time"]], frame["text"], aware, texts):
-            assert_exact(CalendarPhases(CYCLES).fit_transform(times), expected)
-            assert_exact(CalendarPhases(CYCLES, timezone=zone).fit_transform(times), expected)
+            assert_exact(MovingPhases(CYCLES).fit_transform(times), expected)
+            assert_exact(MovingPhases(CYCLES, timezone=zone).fit_transform(times), expected)
         local = [time.replace(tzinfo=None) for time in aware]
         stamps = np.array(local, dtype="datetime64[us]")
         naive_texts = [time.isoformat(" ") for time in local]
@@ -121,14 +123,14 @@ class TestOracle:
             naive_texts,
             np.array(naive_texts),
         ):
-            assert_exact(CalendarPhases(CYCLES).fit_transform(times), expected)
+            assert_exact(MovingPhases(CYCLES).fit_transform(times), expected)
             # a wall clock without a zone is taken at its word
-            assert_exact(CalendarPhases(CYCLES, timezone="Asia/Kolkata").fit_transform(times), expected)
+            assert_exact(MovingPhases(CYCLES, timezone="Asia/Kolkata").fit_transform(times), expected)
 
     def test_other_types_of_pandas(self):
         pytest.importorskip("pyarrow", reason="these types need pyarrow")
         aware = pd.Series(pd.date_range("2024-01-01", periods=400, freq="23h", tz="Australia/Melbourne"))
-        expected = CalendarPhases(CYCLES).fit_transform(aware)
+        expected = MovingPhases(CYCLES).fit_transform(aware)
         text = aware.astype(str)
         others = [
             aware.astype("timestamp[ns, tz=Australia/Melbourne][pyarrow]"),
@@ -139,28 +141,28 @@ class TestOracle:
             text.astype(object),
         ]
         for times in others:
-            assert np.array_equal(CalendarPhases(CYCLES).fit_transform(times), expected)
+            assert np.array_equal(MovingPhases(CYCLES).fit_transform(times), expected)
 
     @given(moments)
     def test_nanoseconds_of_text_and_pandas_are_kept(self, moment):
         stamp = to_numpy(moment)
-        expected = CalendarPhases(CYCLES).fit_transform(np.array([stamp]))
+        expected = MovingPhases(CYCLES).fit_transform(np.array([stamp]))
         for times in ([str(stamp)], [pd.Timestamp(stamp)], pd.Series([pd.Timestamp(stamp)]), np.array([stamp], object)):
-            assert np.array_equal(CalendarPhases(CYCLES).fit_transform(times), expected)
+            assert np.array_equal(MovingPhases(CYCLES).fit_transform(times), expected)
 
     @pytest.mark.parametrize("year", [1, 1582, 9999])
     def test_years_that_nanoseconds_do_not_reach(self, year):
         time = datetime.datetime(year, 12, 30, 23, 59, 59, 999999)
         for times in ([time], [time.isoformat()], np.array([time], "datetime64[us]")):
-            assert_exact(CalendarPhases(CYCLES).fit_transform(times), [exact_phases(time)])
+            assert_exact(MovingPhases(CYCLES).fit_transform(times), [exact_phases(time)])
 
     @given(st.datetimes(datetime.datetime(1700, 1, 1), datetime.datetime(2199, 12, 31)))
     def test_the_unit_of_numpy_does_not_matter(self, time):
         whole = time.replace(minute=0, second=0, microsecond=0)
-        expected = CalendarPhases(CYCLES).fit_transform(np.array([whole], "datetime64[s]"))
+        expected = MovingPhases(CYCLES).fit_transform(np.array([whole], "datetime64[s]"))
         for unit in ("h", "m", "s", "ms", "us", "ns", "15m", "10ms"):
             assert np.array_equal(
-                CalendarPhases(CYCLES).fit_transform(np.array([whole], f"datetime64[{unit}]")), expected
+                MovingPhases(CYCLES).fit_transform(np.array([whole], f"datetime64[{unit}]")), expected
             )
         months = np.array([whole], "datetime64[M]")
         begun = CalendarPhases(["day", "month"]).fit_transform(months)
@@ -172,7 +174,7 @@ class TestOracle:
     def test_published_phases_of_electricity_demand(self):
         demand = load_electricity_demand()
         times = pd.Series(demand.time).dt.tz_localize("UTC")
-        phases = CalendarPhases(timezone="Australia/Melbourne").fit_transform(times)
+        phases = MovingPhases(timezone="Australia/Melbourne").fit_transform(times)
         published = np.column_stack([demand.hour_of_day, demand.day_of_week, demand.day_of_year])
         assert np.abs(phases - published).max() < 1e-5  # the file has five decimals
         assert CalendarPhases().period_.tolist() == list(demand.period)
@@ -214,11 +216,13 @@ class TestClock:
     def test_short_and_long_days_end_at_midnight(self, n_hours):
         start = {23: "2024-10-05T14:00", 25: "2024-04-06T13:00"}[n_hours]  # midnight in Melbourne
         times = pd.date_range(start, periods=n_hours, freq="h", tz="UTC")
-        phases = CalendarPhases(["day", "week"], timezone="Australia/Melbourne")
+        phases = MovingPhases(["day", "week"], timezone="Australia/Melbourne")
         hours, weekdays = phases.fit_transform(times).T
         assert hours[0] == 0.0
         assert hours[-1] == 23.0
         assert np.array_equal(6 + hours / 24, weekdays)  # a Sunday
+        whole = phases.set_params(whole_days=True).fit_transform(times)
+        assert np.array_equal(whole, np.column_stack([hours, np.full(n_hours, 6.0)]))
         assert np.array_equal(phases.transform([times[-1] + pd.Timedelta(1, "h")]), [[0.0, 0.0]])
 
 
@@ -251,7 +255,7 @@ class TestCycles:
     @given(moments, st.integers(0, 10**18))
     def test_phases_are_continuous_also_where_a_cycle_ends(self, moment, step):
         start = to_numpy(moment)
-        phases = CalendarPhases(CYCLES).fit_transform(np.array([start, start + np.timedelta64(step, "ns")]))
+        phases = MovingPhases(CYCLES).fit_transform(np.array([start, start + np.timedelta64(step, "ns")]))
         distance = np.abs(np.diff(phases / PERIODS, axis=0)[0])
         shortest = np.array([1, 7, 28, 365]) * 86400e9
         assert (np.minimum(distance, 1 - distance) <= step / shortest + 2 * ROUNDING).all()
@@ -259,7 +263,7 @@ class TestCycles:
     @given(moments, st.lists(st.integers(0, 4 * 10**16), min_size=2, max_size=30), st.sampled_from([1, 30, 10000]))
     def test_phases_grow_within_a_cycle(self, moment, steps, finer):
         times = to_numpy(moment) + np.sort(np.array(steps) // finer).astype("timedelta64[ns]")
-        phases = CalendarPhases(CYCLES).fit_transform(times)
+        phases = MovingPhases(CYCLES).fit_transform(times)
         days = times.astype("datetime64[D]")
         numbers = (days, (days.astype(int) + 3) // 7, times.astype("datetime64[M]"), times.astype("datetime64[Y]"))
         for phase, number in zip(phases.T, numbers, strict=True):
@@ -270,7 +274,7 @@ class TestCycles:
     def test_whole_cycles_change_nothing(self, time):
         start = np.datetime64(time, "us")
         later = start + np.array([1, 7, 146097], dtype="timedelta64[D]")  # the last is 400 years
-        phases = CalendarPhases(CYCLES).fit_transform(np.append(start, later))
+        phases = MovingPhases(CYCLES).fit_transform(np.append(start, later))
         assert (phases[1:, 0] == phases[0, 0]).all()
         assert (phases[2:, 1] == phases[0, 1]).all()
         assert (phases[3] == phases[0]).all()
@@ -428,15 +432,55 @@ class TestZones:
             CalendarPhases(timezone=timezone).fit(["2024-01-01"])
 
 
+class TestWholeDays:
+    @given(st.lists(moments, min_size=1, max_size=20), zones)
+    def test_beside_hours_the_others_are_those_of_midnight(self, some, zone):
+        utc = pd.Series([to_numpy(moment) for moment in some]).dt.tz_localize("UTC")
+        local = [on_the_clock(moment, zone) for moment, _ in some]
+        hours = [exact_phases(time, nanoseconds)[0] for time, (_, nanoseconds) in zip(local, some, strict=True)]
+        dates = [exact_phases(datetime.datetime.combine(time.date(), datetime.time()))[1:] for time in local]
+        phases = CalendarPhases(CYCLES, timezone=zone).fit_transform(utc)
+        assert_exact(phases, [[hour, *date] for hour, date in zip(hours, dates, strict=True)])
+
+    @given(st.lists(moments, min_size=1, max_size=20), st.permutations(CYCLES))
+    def test_order_does_not_matter(self, some, cycles):
+        times = np.array([to_numpy(moment) for moment in some])
+        phases = dict(zip(CYCLES, CalendarPhases(CYCLES).fit_transform(times).T, strict=True))
+        other = dict(zip(cycles, CalendarPhases(cycles).fit_transform(times).T, strict=True))
+        assert all(np.array_equal(phases[cycle], other[cycle]) for cycle in CYCLES)
+
+    @given(st.lists(moments, min_size=1, max_size=20))
+    def test_without_hours_the_others_move_on(self, some):
+        times = np.array([to_numpy(moment) for moment in some])
+        cycles = [cycle for cycle in CYCLES if cycle != "day"]
+        expected = MovingPhases(CYCLES).fit_transform(times)[:, 1:]
+        for whole_days in (True, False):
+            assert np.array_equal(CalendarPhases(cycles, whole_days=whole_days).fit_transform(times), expected)
+
+    def test_hours_and_dates_are_not_correlated(self):
+        times = np.datetime64("2024-01-01") + np.arange(364 * 24).astype("timedelta64[h]")
+        hours, weekdays = CalendarPhases(["day", "week"]).fit_transform(times).T
+        assert set(weekdays) == set(range(7))
+        # each hour occurs as often on each weekday: waves of the one are orthogonal to waves of the other
+        waves = [
+            np.exp(2j * np.pi * np.outer(np.arange(1, 4), one / period)) for one, period in ((hours, 24), (weekdays, 7))
+        ]
+        assert np.abs(waves[0] @ waves[1].conj().T).max() < 1e-9 * len(times)
+
+
 class TestErrors:
     @pytest.mark.parametrize(
         ("times", "message"),
         [
             (
-                ["2024-01-01", "31.01.2024"],
-                r"Row 1 \(counted from 0\): '31.01.2024' is not a time. Write it like 2024-",
+                ["2024-01-01", "31/01/2024"],
+                r"Row 1 \(counted from 0\): '31/01/2024' is not a time. Write it like 2024-.* or 31.01.2024",
             ),
             (["2024-01-01", "2024-02-30"], "Row 1 .*'2024-02-30' is not a time"),
+            (["31.01.24"], "Row 0 .*'31.01.24' is not a time"),
+            (["2024.01.31"], "Row 0 .*'2024.01.31' is not a time"),
+            (["29.02.2023"], "Row 0 .*'29.02.2023' is not a time"),
+            (["31.01.2024 24:00"], "Row 0 .*'31.01.2024 24:00' is not a time"),
             (["2024-01-01 25:00"], "Row 0 .*'2024-01-01.25:00' is not a time"),
             (["2024-01-01 10:00+25:00"], "Row 0 .*25:00' is not a time"),
             (["2024-01-01+10:00"], r"Row 0 .*'2024-01-01\+10:00' is not a time"),
@@ -524,6 +568,49 @@ def test_text_is_read_as_it_is_written():
     assert np.isnat(times.stamps[1:]).all()
     assert read_times([datetime.date(2024, 1, 31)]).stamps[0] == np.datetime64("2024-01-31")
     assert read_times([None]).zone is None
+
+
+@given(st.datetimes(datetime.datetime(1, 1, 1)), st.booleans())
+def test_dots_mean_that_the_day_comes_first(moment, pads):
+    pad = 2 if pads else 1
+    date = f"{moment.day:0{pad}d}.{moment.month:0{pad}d}.{moment.year:04d}"
+    texts = [
+        date,
+        f"{date} {moment.hour:0{pad}d}:{moment:%M}",
+        f"{date}  {moment:%H:%M:%S.%f}",
+        f"{date} {moment:%H:%M}Z",
+    ]
+    day = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+    minute = moment.replace(second=0, microsecond=0)
+    assert read_times(texts[:3]).stamps.tolist() == [day, minute, moment]
+    assert read_times(texts[3:]).zone == "UTC"
+
+
+@given(
+    st.lists(st.datetimes(datetime.datetime(1000, 1, 1)), min_size=1, max_size=10),
+    st.sampled_from(["%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S"]),
+    st.sampled_from([None, " ", "+", "T"]),
+)
+def test_texts_of_one_length_are_read_as_each_alone(moments, date_format, odd):
+    texts = [moment.strftime(date_format) for moment in moments]
+    together, alone = read_times(texts), [read_times([f" {text}"]) for text in texts]
+    assert together.stamps.tolist() == [one.stamps[0].item() for one in alone]
+    assert together.stamps.dtype == alone[0].stamps.dtype
+    if odd is not None:
+        broken = [*texts, texts[0][:4] + odd + texts[0][5:]]
+        with pytest.raises(UnreadableTimeError) as caught:
+            read_times(broken)
+        assert caught.value.position == len(texts)
+
+
+@pytest.mark.parametrize(
+    "text", ["2024-02-30", "2024-13-01", "2024-01-01 24:00", "2024-01-01 10:60", "\uff12024-01-01"]
+)
+def test_texts_of_one_length_that_are_no_times(text):
+    fine = "2024-01-01 00:00"[: len(text)]
+    with pytest.raises(UnreadableTimeError, match=f"'{text}' is not a time") as caught:
+        read_times([fine, fine, text])
+    assert caught.value.position == 2
 
 
 def test_the_calendar_of_python_is_not_hidden():

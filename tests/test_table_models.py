@@ -17,9 +17,15 @@ from sklearn.metrics import r2_score, root_mean_squared_error
 from torusgp import CalendarPhases, TorusGPRegressor
 from torusgp.basis import columns as basis_columns
 from torusgp.datasets import load_electricity_demand
-from torusgp.table_models import Judgement, TableModel, estimate_redundancy, load_regressor
-from torusgp.table_models._correlation import _autocorrelation, _Smoother, correlation_time, unseen_noise_variance
-from torusgp.table_models._errors import length_scale_errors
+from torusgp.table_models import (
+    Judgement,
+    TableModel,
+    estimate_redundancy,
+    load_regressor,
+    words_of_the_command,
+)
+from torusgp.table_models._correlation import _Smoother, autocorrelation, correlation_time, unseen_noise_variance
+from torusgp.table_models._errors import bounds_reached, length_scale_errors
 from torusgp.table_models._inputs import TableInputs, to_moment
 from torusgp.table_models._judgement import hold_out
 from torusgp.table_models._model import quantile_name, to_plain
@@ -94,6 +100,26 @@ class TestRedundancy:
         ]
         np.testing.assert_allclose(found, expected, rtol=1e-8)
 
+    @pytest.mark.parametrize("noise_scale", [None, 2.0])
+    def test_values_of_functions_are_columns_times_weights(self, noise_scale):
+        model, X, _ = fixed_model()
+        scale = None if noise_scale is None else np.linspace(1, noise_scale, len(X))
+        smoother, rows = _Smoother(model, X, scale), slice(50, 590)
+        weights = np.random.default_rng(0).normal(size=len(model.coef_))
+        for backend in ("finufft", "dense"):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr("torusgp.table_models._correlation.choose_backend", lambda *given, name=backend: name)
+                found = smoother._values(rows, weights)
+            np.testing.assert_allclose(found, smoother._columns(rows) @ weights, atol=1e-9)
+
+    def test_blocks_that_chunks_cut_are_whole(self, monkeypatch):
+        model, X, y = fixed_model()
+        smoother, starts = _Smoother(model, X), np.array([0, 7, 100, 350, 600])
+        residuals = smoother.unseen(y - model.predict(X))
+        expected = smoother.energies(residuals, starts)
+        monkeypatch.setattr("torusgp.table_models._correlation._CHUNK_ENTRIES", 61 * 13)
+        np.testing.assert_allclose(smoother.energies(residuals, starts), expected, rtol=1e-12)
+
     @pytest.mark.parametrize("n_components", [61, 1])
     def test_estimate_is_the_ratio_of_traces(self, n_components):
         memory, redundancy, n_rows = 0.8, 5.0, 12000
@@ -119,8 +145,8 @@ class TestRedundancy:
         values = make_noise(0.5, 200)
         centred = values - values.mean()
         expected = [centred[lag:] @ centred[: len(centred) - lag] for lag in range(200)]
-        np.testing.assert_allclose(_autocorrelation(values), np.array(expected) / expected[0], atol=1e-12)
-        np.testing.assert_array_equal(_autocorrelation(np.ones(4)), [1, 0, 0, 0])
+        np.testing.assert_allclose(autocorrelation(values), np.array(expected) / expected[0], atol=1e-12)
+        np.testing.assert_array_equal(autocorrelation(np.ones(4)), [1, 0, 0, 0])
 
     def test_correlation_that_outlasts_the_rows_is_told(self):
         model, X, _ = fixed_model(n_rows=600)
@@ -198,6 +224,7 @@ class TestCorrelatedNoise:
         assert table.n_effective_ == len(frame) / 4
         assert table.model_.n_samples_seen_ == pytest.approx(len(frame) / 4)
         assert table.summary()["rows"]["redundancy_is"] == "given"
+        assert table.summary()["rows"]["redundancy_found"] is None
 
     def test_without_order_rows_are_independent(self):
         table = TableModel("y", {"hour": 24}).fit(make_frame(10))
@@ -287,7 +314,7 @@ class TestTables:
         frame.loc[[3, 7], "y"] = np.nan
         frame.loc[9, "hour"] = np.nan
         table = TableModel("y", {"hour": 24})
-        with pytest.raises(TableError, match=r"^3 of 240 rows .*--drop-missing"):
+        with pytest.raises(TableError, match=r"^3 of 240 rows .*That is what drop_missing=True does"):
             table.fit(frame)
         table.set_params(drop_missing=True).fit(frame)
         assert (table.n_rows_, table.n_dropped_) == (237, 3)
@@ -298,7 +325,7 @@ class TestTables:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({}, "Nothing to learn from"),
+            ({}, r"Nothing to learn from: .*periods=\{'hour': 24\}.*calendar=\{'time': \['day', 'week', 'year'\]\}"),
             ({"periods": {"hour": "often"}}, "period of 'hour' must be a positive number or 'auto', got 'often'"),
             ({"periods": {"hour": 0}}, "must be a positive number or 'auto', got 0"),
             ({"periods": {"hour": [24, 24.0]}}, "'hour' is given the period 24 twice"),
@@ -310,7 +337,7 @@ class TestTables:
             ({"calendar": {"hour": ["day"]}}, "the table, row 1: 0.0 in column 'hour' is not a time"),
             ({"calendar": {"time": ["day"]}, "timezone": "Nowhere"}, "timezone 'Nowhere' is not known"),
             ({"calendar": {"time": ["day"]}, "redundancy": 0.5}, "redundancy must be 'auto' or a number"),
-            ({"calendar": {"time": ["day"]}, "learn_period": "hour", "periods": {"hour": 24}}, "hour=auto"),
+            ({"calendar": {"time": ["day"]}, "learn_period": "hour", "periods": {"hour": 24}}, "'hour': 'auto'"),
         ],
     )
     def test_what_is_wrong_is_told(self, options, message):
@@ -321,7 +348,9 @@ class TestTables:
         frame = make_frame(3)
         with pytest.raises(TableError, match="5 complete rows; 20 or more"):
             TableModel("y", {"hour": 24}).fit(frame[:5])
-        with pytest.raises(TableError, match="18 rows are left to learn from"):
+        with pytest.raises(
+            TableError, match=r"5 of 23 rows are held out, which leaves 18 .*use fit instead of fit_and"
+        ):
             TableModel("y", {"hour": 24}).fit_and_judge(frame[:23])
         with pytest.raises(TableError, match="'y' is 3 in all 72 rows"):
             TableModel("y", {"hour": 24}).fit(frame.assign(y=3.0))
@@ -372,6 +401,14 @@ class TestClocks:
         with pytest.raises(TableError, match=r"have no time zone, but those .* have the time zone UTC"):
             aware.predict(frame)
 
+    def test_several_offsets_need_a_zone(self):
+        frame = make_frame(4)
+        text = frame["time"].dt.strftime("%Y-%m-%dT%H:%M") + np.where(frame.index < 50, "+01:00", "+02:00")
+        with pytest.raises(TableError, match=r"several offsets .*\(timezone='Europe/Berlin'\)\.$"):
+            TableModel("y", calendar={"time": ["day"]}).fit(frame.assign(time=text))
+        with words_of_the_command(), pytest.raises(TableError, match=r"\(--timezone Europe/Berlin\)\.$"):
+            TableModel("y", {"hour": 24}, time="time").fit(frame.assign(time=text))
+
     def test_moments_are_on_the_clock_of_the_column(self):
         naive = pd.Series(pd.to_datetime(["2024-01-01 00:00"]), name="time")
         aware = naive.dt.tz_localize("Asia/Tokyo")
@@ -402,6 +439,15 @@ class TestHoldOut:
         assert first.sum() == 15
         assert not np.array_equal(first, hold_out(50, None, 0.3, random_state=1)[0])
         assert not first[-15:].all()
+
+    def test_numbers_are_told_with_the_digits_that_matter(self):
+        days = pd.Series(2457720.5 + np.arange(100) * 0.71, name="HJD")
+        _, words = hold_out(100, days, 0.2)
+        assert words == f"the last 20 %, from {days[80]:.1f} on"
+        _, words = hold_out(100, pd.Series(np.arange(100) * 10**6), 0.5)
+        assert words == "the last 50 %, from 50000000 on"
+        _, words = hold_out(100, pd.Series(np.linspace(0, 1e-7, 100)), 0.5)
+        assert words == f"the last 50 %, from {np.linspace(0, 1e-7, 100)[50]:.6g} on"
 
     def test_from_a_moment_on(self):
         frame = make_frame(4)
@@ -450,6 +496,22 @@ class TestHoldOut:
 
 
 class TestFiles:
+    def test_tables_in_files(self, tmp_path):
+        frame = make_frame(10)
+        frame.to_csv(tmp_path / "table.csv", index=False)
+        of_frame = TableModel("y", {"hour": 24}).fit_and_judge(frame)
+        of_file = TableModel("y", {"hour": 24}).fit_and_judge(str(tmp_path / "table.csv"))
+        np.testing.assert_allclose(of_file.model_.coef_, of_frame.model_.coef_, rtol=1e-9)
+        of_file = TableModel("y", {"hour": 24}).fit(tmp_path / "table.csv")
+        pd.testing.assert_frame_equal(of_file.predict(tmp_path / "table.csv"), of_file.predict(frame))
+        assert of_file.judge(tmp_path / "table.csv").rmse == pytest.approx(of_file.judge(frame).rmse)
+        np.testing.assert_allclose(of_file.read(tmp_path / "table.csv")[1], frame["y"])
+        frame.astype({"y": object}).replace({"y": {frame["y"][4]: "low"}}).to_csv(tmp_path / "bad.csv", index=False)
+        with pytest.raises(TableError, match=r"bad\.csv, line 6: 'low' in column 'y'"):
+            of_file.fit(tmp_path / "bad.csv")
+        with pytest.raises(TypeError, match="must be a pandas DataFrame or the name of a file, got list"):
+            of_file.fit([1, 2])
+
     def test_round_trip(self, tmp_path):
         frame = make_frame(20)
         table = TableModel("y", {"hour": 24}, {"time": ["week"]}).fit_and_judge(frame)
@@ -512,6 +574,183 @@ class TestErrorsOfLengthScales:
         assert errors[0] > 0
         assert np.isnan(errors[1])
         assert np.isnan(length_scale_errors(TorusGPRegressor(learn=()).fit(X, y))).all()
+
+
+def make_star(n_rows=400, factor=1.5, seed=0):
+    """Brightness of a variable star whose error bars are too small by a factor."""
+    rng = np.random.default_rng(seed)
+    time = np.sort(rng.uniform(0, 100, n_rows))
+    error = rng.choice([0.02, 0.3], n_rows)
+    mag = 12 + 0.4 * np.cos(2 * np.pi * time / 0.57) + factor * error * rng.normal(size=n_rows)
+    return pd.DataFrame({"time": time, "mag": mag, "mag_err": error})
+
+
+class TestKnownNoise:
+    def test_it_is_that_of_the_regressor(self):
+        frame = make_star()
+        table = TableModel("mag", {"time": 0.57}, noise="mag_err", n_components=21).fit(frame)
+        model = TorusGPRegressor(period=0.57, n_components=21)
+        typical = np.sqrt(np.mean(frame["mag_err"] ** 2))
+        model.fit(frame[["time"]], frame["mag"], noise_scale=frame["mag_err"] / typical)
+        np.testing.assert_allclose(table.model_.coef_, model.coef_, rtol=1e-9)
+        assert table.noise_factor_ == pytest.approx(1.5, rel=0.1)
+        mean, std = model.predict(frame[["time"]], return_std=True, include_noise=False)
+        forecast = table.predict(frame)
+        np.testing.assert_allclose(forecast["mean"], mean)
+        np.testing.assert_allclose(
+            forecast["std"] ** 2, std**2 + model.noise_variance_ * (frame["mag_err"] / typical) ** 2
+        )
+        np.testing.assert_allclose(forecast["std"] ** 2 - std**2, (table.noise_factor_ * frame["mag_err"]) ** 2)
+
+    def test_rows_without_error_bars_are_typical(self):
+        frame = make_star()
+        table = TableModel("mag", {"time": 0.57}, noise="mag_err", n_components=21).fit(frame)
+        typical = np.sqrt(np.mean(frame["mag_err"] ** 2))
+        alike = table.predict(frame.assign(mag_err=typical))
+        pd.testing.assert_frame_equal(table.predict(frame[["time"]]), alike)
+        some = table.predict(frame.assign(mag_err=frame["mag_err"].where(frame.index > 0)))
+        assert some["std"][0] == pytest.approx(alike["std"][0])
+        assert some["std"][1] == pytest.approx(table.predict(frame)["std"][1])
+        assert table.summary()["noise_std"] == pytest.approx(typical * table.noise_factor_)
+
+    @pytest.mark.parametrize("time", [None, "time"])
+    def test_it_helps_and_is_judged_with_its_own_noise(self, time):
+        frame = make_star()
+        plain = TableModel("mag", {"time": 0.57}, time=time, n_components=21).fit_and_judge(frame)
+        table = TableModel("mag", {"time": 0.57}, time=time, noise="mag_err", n_components=21).fit_and_judge(frame)
+        assert table.judgement_.mnll < plain.judgement_.mnll - 0.3
+        assert 0.85 < table.judgement_.coverage <= 1
+
+    def test_files(self, tmp_path):
+        frame = make_star()
+        table = TableModel("mag", {"time": 0.57}, noise="mag_err", trend="linear", time="time", n_components=21)
+        table.fit_and_judge(frame).save(tmp_path / "model.npz")
+        loaded = TableModel.load(tmp_path / "model.npz")
+        pd.testing.assert_frame_equal(loaded.predict(frame), table.predict(frame), rtol=1e-9)
+        pd.testing.assert_frame_equal(loaded.predict(frame[["time"]]), table.predict(frame[["time"]]), rtol=1e-9)
+        assert loaded.noise_factor_ == pytest.approx(table.noise_factor_)
+
+    def test_residuals_and_redundancy_are_those_of_whitened_rows(self):
+        model, X, y = fixed_model(redundancy=1.0)
+        scale = np.random.default_rng(0).uniform(0.5, 2, len(y))
+        model.fit(X, y, noise_scale=scale)
+        F = basis_columns(model.kernel_.phases(X), model.index_set_.frequencies)
+        prior = model.noise_variance_ * np.diag(1 / model.prior_variance_)
+        found = _Smoother(model, X, scale).unseen((y - model.predict(X)) / scale)
+        rows = np.arange(60)  # the first fold
+        others = np.setdiff1d(np.arange(len(y)), rows)
+        G = F[others] / scale[others, None]
+        weights = np.linalg.solve(G.T @ G + prior, G.T @ (y[others] / scale[others]))
+        np.testing.assert_allclose(found[rows], (y[rows] - F[rows] @ weights) / scale[rows], atol=1e-8)
+        # noise that is correlated in units of its standard deviation is as redundant as if all had the same
+        many = np.repeat(np.arange(8000.0)[:, None], 2, axis=1)
+        scale = np.random.default_rng(1).uniform(0.5, 2, 8000)
+        noise = make_noise(0.8, 8000)
+        model.fit(many, noise)
+        expected = estimate_redundancy(model, many, noise)
+        model.fit(many, scale * noise, noise_scale=scale)
+        told = estimate_redundancy(model, many, scale * noise, scale)
+        assert told.estimate == pytest.approx(expected.estimate, rel=0.25)
+        assert told.estimate > 2
+
+    def test_what_is_wrong_is_told(self, tmp_path):
+        frame = make_star(40)
+        frame.loc[[6, 9], "mag_err"] = [0.0, -1.0]
+        table = TableModel("mag", {"time": 0.57}, noise="mag_err")
+        with pytest.raises(TableError, match=r"row 7: 0 in column 'mag_err' is no standard deviation.* 2 values"):
+            table.fit(frame)
+        frame.to_csv(tmp_path / "star.csv", index=False)
+        with pytest.raises(TableError, match=r"star\.csv, line 8: 0 in column 'mag_err'"):
+            table.fit(frame, source=tmp_path / "star.csv")
+        frame.loc[[6, 9], "mag_err"] = np.nan
+        with pytest.raises(TableError, match="2 of 40 rows"):
+            table.fit(frame)
+        assert table.set_params(drop_missing=True).fit(frame).n_rows_ == 38
+        with pytest.raises(ValueError, match="noise must be the name of a column other than the target, got 'mag'"):
+            table.set_params(noise="mag").fit(frame)
+
+
+def make_angles(n_rows=800, seed=0):
+    """Energies over an angle in degrees."""
+    rng = np.random.default_rng(seed)
+    phi = rng.uniform(-180, 180, n_rows)
+    return pd.DataFrame({"phi": phi, "energy": 2 * np.cos(np.radians(phi)) + 0.5 * rng.normal(size=n_rows)})
+
+
+class TestWorthlessModels:
+    def test_a_wrong_unit_is_told(self):
+        table = TableModel("energy", {"phi": 2 * np.pi})
+        with pytest.warns(UserWarning, match=r"explains nothing of the rows held out .*a turn is 360 degrees"):
+            table.fit_and_judge(make_angles())
+        assert table.judgement_.explains_nothing
+        assert table.summary()["explains_nothing"]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            table.set_params(periods={"phi": 360}).fit_and_judge(make_angles())
+        assert not table.summary()["explains_nothing"]
+
+    def test_a_period_at_a_peak_of_noise_has_no_error(self):
+        rng = np.random.default_rng(0)
+        t = np.sort(rng.uniform(0, 400, 500))
+        frame = pd.DataFrame({"t": t, "y": np.cos(2 * np.pi * t / 0.5723) + 0.1 * rng.normal(size=500)})
+        table = TableModel("y", {"t": 0.6}, learn_period="t", n_components=101)
+        with pytest.warns(UserWarning, match="explains nothing"):
+            table.fit_and_judge(frame)
+        (found,) = table.summary()["inputs"]
+        assert found["period_std"] is None
+        assert np.isfinite(table.model_.period_std_)
+
+    def test_length_scales_at_a_bound_are_named(self):
+        rng = np.random.default_rng(0)
+        frame = pd.DataFrame({"x": rng.uniform(size=300)})
+        frame["y"] = np.sin(2 * np.pi * 200 * frame["x"]) + 0.1 * rng.normal(size=300)
+        table = TableModel("y", {"x": 1}, n_components=501)
+        with pytest.warns(UserWarning, match=r"length scale of 'x' is at its lower bound, 0\.01"):
+            table.fit(frame)
+        assert table.summary()["inputs"][0]["length_scale_bound"] == "lower"
+        model = TorusGPRegressor(length_scale=0.01, learn=()).fit(frame[["x"]][:30], frame["y"][:30])
+        assert bounds_reached(model) == [None]  # it was given, not reached
+        with pytest.warns(UserWarning, match=r"length scales? of ('x' \(period (1|0\.5)\)(, )?)+ (is|are) at"):
+            TableModel("y", {"x": [1, 0.5]}, n_components=301).fit(frame)
+
+    def test_skill_is_the_share_of_squares_that_is_saved(self):
+        rng = np.random.default_rng(0)
+        signal, noise = rng.normal(size=(2, 5000))
+        good = Judgement.from_predictions(signal + noise, signal, np.ones(5000), "", constant=0.0)
+        assert good.skill == pytest.approx(0.5, abs=4 * good.skill_std)
+        assert good.skill_std < 0.02
+        assert not good.explains_nothing
+        # its error is how much it varies
+        draws = rng.normal(size=(400, 2, 200))
+        found = [Judgement.from_predictions(a + b, a, np.ones(200), "", constant=0.0) for a, b in draws]
+        errors = [one.skill_std for one in found]
+        assert np.std([one.skill for one in found]) == pytest.approx(np.mean(errors), rel=0.15)
+
+    def test_few_good_rows_and_many_weak_ones_are_not_nothing(self):
+        rng = np.random.default_rng(0)
+        few = rng.normal(size=4)
+        assert not Judgement.from_predictions(few, 0.9 * few, np.ones(4), "", constant=0.0).explains_nothing
+        signal, noise = 0.15 * rng.normal(size=20000), rng.normal(size=20000)
+        weak = Judgement.from_predictions(signal + noise, signal, np.ones(20000), "", constant=0.0)
+        assert 0 < weak.skill < 0.05
+        assert not weak.explains_nothing
+
+    def test_noise_is_nothing(self):
+        rng = np.random.default_rng(1)
+        verdicts = []
+        for _ in range(200):
+            observed, guess = rng.normal(size=300), 0.1 * rng.normal(size=300)
+            verdicts.append(Judgement.from_predictions(observed, guess, np.ones(300), "", constant=0.0))
+        assert np.mean([one.explains_nothing for one in verdicts]) > 0.95
+        assert not Judgement.from_predictions(observed, guess, np.ones(300), "").explains_nothing  # not known
+
+    def test_a_level_that_changes_does_not_count_against_what_repeats(self):
+        rng = np.random.default_rng(2)
+        signal = np.sin(np.arange(400.0))
+        observed = 3 + signal + 0.3 * rng.normal(size=400)
+        found = Judgement.from_predictions(observed, signal, np.ones(400), "", constant=0.0)
+        assert found.r2 < 0
+        assert not found.explains_nothing
 
 
 needs_data = pytest.mark.skipif(

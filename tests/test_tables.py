@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from torusgp.calendar import CalendarPhases
-from torusgp.tables import TableError, complete_rows, numeric_column, read_table, time_column
+from torusgp.tables import TableError, complete_rows, holds_numbers, numeric_column, read_table, time_column
 
 pq = pytest.importorskip("pyarrow.parquet", reason="Parquet needs pyarrow")
 
@@ -224,7 +224,7 @@ class TestNumericColumn:
             ("y;x\n1;0\n\n\nlow;0\n3;0\nhigh;0\n", "line 5: 'low' .* not a number. 2 values of this column are not"),
             ("\n\ny;x\n1;0\n  \nlow;0\n", "line 6: 'low'"),
             ('y;x\n1;0\n"2";"0\n0"\n"a\nb";0\n', r"line 5: 'a\\nb' in column 'y' is not a number"),
-            ("y;x\n1;0\n1,5;0\n", "line 3: '1,5' in column 'y' is not a number. Write decimals with a point"),
+            ('y,x\n1,0\n"1,5",0\n', "line 3: '1,5' in column 'y' is not a number. If the comma .* --decimal , "),
             ("y;x\n1;0\n-inf;0\n", "line 3: -inf in column 'y' is infinite"),
             ("y;x\n1;0\n1_000;0\n", "line 3: '1_000'"),
             (f"y;x\n1;0\n{'x' * 500};0\n", r"line 3: 'x{50,60}\.\.\. in column"),
@@ -270,6 +270,194 @@ class TestNumericColumn:
             numeric_column(frame, "t", path)
 
 
+EUROPEAN = "Datum;Last;Preis;Rest\n01.02.2019 00:00;3,0;-0,5;\n2.2.2019 9:30:15;4;1,25e2;\n;,5;7,;\n"
+
+
+class TestDecimalCommas:
+    @pytest.mark.parametrize(
+        "content",
+        [
+            EUROPEAN.encode(),
+            EUROPEAN.replace("\n", "\r\n").encode(),
+            b"\xef\xbb\xbf" + EUROPEAN.replace("\n", "\r\n").encode(),
+            EUROPEAN.replace(";", "\t").encode(),
+            EUROPEAN.replace("3,0", '"3,0"').replace("Last", '"Last"').encode(),
+            EUROPEAN.replace("01.02.2019 00:00", '"01.02.2019 00:00"').encode(),
+        ],
+        ids=["plain", "windows", "mark", "tabs", "quotes", "quoted times"],
+    )
+    def test_a_table_of_the_continent(self, write, content):
+        path = write(content)
+        frame = read_table(path)
+        assert numeric_column(frame, "Last", path).tolist() == [3.0, 4.0, 0.5]
+        assert numeric_column(frame, "Preis", path).tolist() == [-0.5, 125.0, 7.0]
+        times = time_column(frame, "Datum", path)
+        assert times[:2].tolist() == [pd.Timestamp("2019-02-01"), pd.Timestamp("2019-02-02 09:30:15")]
+        assert pd.isna(times[2])
+        with raises(path, "is empty: no row has a value in it"):
+            numeric_column(frame, "Rest", path)
+
+    @given(
+        numbers=st.lists(st.floats(-1e6, 1e6).map(lambda x: round(x, 2)), min_size=1, max_size=20),
+        end=st.sampled_from(["\n", "\r\n"]),
+        packed=st.booleans(),
+    )
+    def test_numbers_return(self, tmp_path_factory, numbers, end, packed):
+        path = tmp_path_factory.mktemp("numbers") / ("table.csv.gz" if packed else "table.csv")
+        text = end.join(["x;y", *(f"{number:.2f};".replace(".", ",") + "0,5" for number in numbers)])
+        path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+        assert numeric_column(read_table(path), "x", path).tolist() == numbers
+
+    @pytest.mark.parametrize(
+        ("text", "decimal", "message"),
+        [
+            ("y;x\n1.234,5;0\n", "auto", "line 2: '1.234,5' in column 'y' is not a number. Leave out marks between"),
+            ("y;x\n3,5;0\n1.234,5;0\n", ",", "line 3: '1.234,5' .* is not a number. Leave out marks between th"),
+            ("y;x\n0,5;0\n1 234,5;0\n", "auto", "line 3: '1 234,5' .* Leave out marks between thousands"),
+            ("y;x\n0,5;0\n1'234,5;0\n", "auto", r"line 3: \"1'234,5\" .* Leave out marks between thousands"),
+            ("y;x\n0,5;0\n1,234,567;0\n", "auto", "line 3: '1,234,567' .* Leave out marks between thousands"),
+            ("y;x\n1;0\n1,234;0\n12,500;0\n", "auto", "line 3: '1,234' .* three decimals or .* --decimal , "),
+            ("y;x\n1.234;0\n1,5;0\n", "auto", r"line 3: '1,5' in column 'y' has a comma, but '1\.234' a point"),
+            ("y;x\n1.234;0\n1,5;0\n", ",", r"line 2: '1\.234' in column 'y' has a point, but a comma marks"),
+            ("y;x\n1;0,5\n1.234;0\n", "auto", r"line 3: '1\.234' in column 'y' has a point, but column 'x' has dec"),
+            ("y;x\n1.000;0\n2;0\n", ",", r"line 2: '1\.000' in column 'y' has a point, but a comma marks"),
+            ("y;x\n1,5;0\n", ".", r"line 2: '1,5' in column 'y' is not a number, as a point marks decimals"),
+            ("y;x\n1,5;0\nhigh;0\n", "auto", "line 3: 'high' in column 'y' is not a number"),
+            ("y;x\n1,5;0\nhigh;0\n", ",", "line 3: 'high' in column 'y' is not a number"),
+            ('y,x\n"1,5",0\n', "auto", "line 2: '1,5' in column 'y' is not a number. If the comma marks decimals"),
+        ],
+    )
+    def test_what_may_mean_something_else(self, write, text, decimal, message):
+        path = write(text)
+        with raises(path, message):
+            numeric_column(read_table(path), "y", path, decimal)
+
+    @pytest.mark.parametrize(
+        ("text", "decimal", "values"),
+        [
+            ("y;x\n1;0\n1,234;0\n", ",", [1.0, 1.234]),
+            ("y;x\n1,234;0,5\n2,500;0\n", "auto", [1.234, 2.5]),  # the comma of the other column tells
+            ("y;x\n0,125;0\n2,500;0\n", "auto", [0.125, 2.5]),
+            ('y,x\n"1,5",0\n"2",0\n', ",", [1.5, 2.0]),
+            ("y;x\n1.5;0\n2;0,5\n", ".", [1.5, 2.0]),
+            ("y;x\n1.5;a,b\n2;0,5\n", "auto", [1.5, 2.0]),  # words with commas are no numbers
+            ("y;x\n15;0,5\n2;0,5\n", "auto", [15.0, 2.0]),
+            ("y;x\n15;0\n;0\n", ",", [15.0, None]),
+            ("Zeit, Ort;y\n1;2,5\n", "auto", [2.5]),  # as many names by commas: they are less common than semicolons
+        ],
+    )
+    def test_what_is_plain_or_said(self, write, text, decimal, values):
+        path = write(text)
+        numbers = numeric_column(read_table(path), "y", path, decimal)
+        assert numbers.astype(object).where(numbers.notna(), None).tolist() == values
+
+    def test_tables_that_are_no_text_files(self, tmp_path):
+        frame = pd.DataFrame({"y": ["1,5", 2, Decimal("2.5"), None], "z": [0.5, 1.5, 2.5, 3.5]})
+        with pytest.raises(TableError, match=r"'1,5' in column 'y' is not a number. If the comma marks decimals"):
+            numeric_column(frame, "y", "the table")
+        assert numeric_column(frame, "y", "the table", ",")[:3].tolist() == [1.5, 2.0, 2.5]
+        assert numeric_column(frame, "z", "the table", ",").tolist() == frame["z"].tolist()
+
+    def test_a_sign_that_is_none(self, write):
+        path = write("y\n1\n")
+        with pytest.raises(ValueError, match=r"decimal \(--decimal\) must be a point, a comma or 'auto', got ';'"):
+            numeric_column(read_table(path), "y", path, ";")
+
+    def test_lines_are_found_after_rows_were_left_out(self, write):
+        path = write("y;x\n1;0,5\n2.000;0\n3.000;0\n")
+        frame = read_table(path)
+        with raises(path, r"line 4: '3\.000'"):
+            numeric_column(frame.drop(index=1), "y", path)
+
+    def test_columns_that_hold_numbers(self):
+        frame = pd.DataFrame({"a": [1, 2], "b": ["1,5", None], "c": ["1.1.2024", "x"], "d": [None, None]})
+        assert [holds_numbers(frame, name) for name in "abcde"] == [True, True, False, False, False]
+
+
+class TestDateFormat:
+    @pytest.mark.parametrize(
+        ("texts", "date_format", "expected"),
+        [
+            (["03/04/2019", "31/12/2019"], "%d/%m/%Y", ["2019-04-03", "2019-12-31"]),
+            (["03/04/2019", "12/31/2019"], "%m/%d/%Y", ["2019-03-04", "2019-12-31"]),
+            (["03/04/19 5:30", " 31/12/19 23:59 "], "%d/%m/%y %H:%M", ["2019-04-03T05:30", "2019-12-31T23:59"]),
+            (["01012019", "31122019"], "%d%m%Y", ["2019-01-01", "2019-12-31"]),  # not the number 1012019
+            (["20190101", ""], "%Y%m%d", ["2019-01-01", "NaT"]),
+            (["2019.001", "2019.365"], "%Y.%j", ["2019-01-01", "2019-12-31"]),
+        ],
+    )
+    def test_times_as_they_are_said_to_be(self, write, texts, date_format, expected):
+        path = write("y;t\n" + "".join(f"1;{text}\n" for text in texts))
+        times = time_column(read_table(path), "t", path, date_format=date_format)
+        assert np.array_equal(times.to_numpy(), np.array(expected, "datetime64[us]"), equal_nan=True)
+
+    @given(
+        moments=st.lists(
+            st.datetimes(datetime.datetime(1970, 1, 1), datetime.datetime(2068, 12, 31)), min_size=1, max_size=10
+        ),
+        date_format=st.sampled_from(
+            ["%d/%m/%Y", "%m/%d/%y %H:%M", "%Y%m%d", "%d %b %Y %I:%M %p", "%Y-%j", "%d/%m/%Y %H:%M:%S.%f", "%Y-%m-%d"]
+        ),
+        odd=st.sampled_from(["", " x", "0", "1", "/", "-01", " 00:00"]),
+    )
+    def test_what_strptime_reads_is_read(self, tmp_path_factory, moments, date_format, odd):
+        path = tmp_path_factory.mktemp("times") / "table.csv"
+        texts = [moment.strftime(date_format) for moment in moments]
+        texts[-1] += odd
+        path.write_text("y;t\n" + "".join(f"1;{text}\n" for text in texts))
+        try:
+            expected = [datetime.datetime.strptime(text, date_format) for text in texts]
+        except ValueError:
+            with raises(path, f"line {len(texts) + 1}, column 't'"):
+                time_column(read_table(path), "t", path, date_format=date_format)
+        else:
+            times = time_column(read_table(path), "t", path, date_format=date_format)
+            assert times.dt.to_pydatetime().tolist() == expected
+
+    def test_zones_are_read(self, write):
+        path = write("y;t\n1;31/01/2024 13:30 +0200\n")
+        times = time_column(read_table(path), "t", path, "Asia/Tokyo", "%d/%m/%Y %H:%M %z")
+        assert times[0] == pd.Timestamp("2024-01-31 20:30", tz="Asia/Tokyo")
+
+    @pytest.mark.parametrize(
+        ("text", "date_format", "message"),
+        [
+            ("31/01/2024\n01/31/2024\n", "%d/%m/%Y", "line 3, column 't': '01/31/2024' is not a time as '%d/%m/%Y' wr"),
+            ("2024-01-31\n", "%d/%m/%Y", "line 2, column 't': '2024-01-31' is not a time as"),
+            ("31/01/2024 13:30\n", "%d/%m/%Y", "line 2, column 't': '31/01/2024 13:30' is not a time as"),
+        ],
+    )
+    def test_values_that_are_written_otherwise(self, write, text, date_format, message):
+        path = write(f"t\n{text}")
+        with raises(path, message):
+            time_column(read_table(path), "t", path, date_format=date_format)
+
+    @pytest.mark.parametrize(
+        ("date_format", "message"),
+        [
+            ("%d.%m.", "'%d.%m.' does not tell year, month and day. Give one such as"),
+            ("%H:%M", "does not tell year"),
+            ("%d/%m/%Q", "'%d/%m/%Q' is no format of times: 'Q' is a bad directive"),
+            ("mixed", "must be a format or 'auto', got 'mixed'"),
+            ("ISO8601", "must be a format or 'auto', got 'ISO8601'"),
+            (None, "must be a format or 'auto', got None"),
+        ],
+    )
+    def test_formats_that_are_none(self, write, date_format, message):
+        path = write("t\n2024-01-31\n")
+        with pytest.raises(ValueError, match=message):
+            time_column(read_table(path), "t", path, date_format=date_format)
+
+    def test_times_that_know_what_they_are(self, tmp_path):
+        path = tmp_path / "table.parquet"
+        stamps = pd.date_range("2024-01-31 13:30", periods=2)
+        pd.DataFrame({"t": stamps, "n": [20240131, 20240201]}).to_parquet(path)
+        frame = read_table(path)
+        assert time_column(frame, "t", path, date_format="%d/%m/%Y").tolist() == stamps.tolist()
+        with raises(path, "holds int64: a date format is for text"):
+            time_column(frame, "n", path, date_format="%Y%m%d")
+
+
 class TestTimeColumn:
     @pytest.mark.parametrize(
         ("texts", "timezone", "zone", "hours"),
@@ -307,9 +495,12 @@ class TestTimeColumn:
         ("text", "message"),
         [
             (
-                "2024-01-31\n\n31.1.2024\n",
-                "line 4, column 't': '31.1.2024' is not a time. Write it like 2024-01-31 13:30",
+                "2024-01-31\n\n31.1.24\n",
+                "line 4, column 't': '31.1.24' is not a time. Write it like 2024-01-31 13:30 .* --date-format",
             ),
+            ("31.01.2024\n30.02.2024\n", "line 3, column 't': '30.02.2024' is not a time"),
+            ("01.13.2024\n", "line 2, column 't': '01.13.2024' is not a time"),
+            ("31/01/2024\n", "line 2, column 't': '31/01/2024' is not a time.* which number is the day, with --date-f"),
             ("2024-01-31\n2024-02-30\n", "line 3, column 't': '2024-02-30' is not a time"),
             ("20240131\n20240201\n", "line 2: 20240131 in column 't' is not a time. Write it like"),
             ("0.5\n", "line 2: 0.5 in column 't' is not a time"),

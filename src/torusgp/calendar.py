@@ -17,12 +17,14 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 FIXED_OFFSETS = "fixed offsets"  # such as +10:00: one zone has several of them in the course of a year
+_OFFSET = r"(?: ?(Z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d){0,2}))?"  # seconds: before zones, towns had clocks of their own
 _TIME = re.compile(
-    r"(\d{4}-\d{2}-\d{2})"
-    r"(?:[T ](\d{2}(?::\d{2}(?::\d{2}(?:\.\d{1,9})?)?)?)"
-    r"(?: ?(Z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d){0,2}))?)?",  # seconds: before zones, towns had clocks of their own
-    re.ASCII,
+    rf"(\d{{4}}-\d{{2}}-\d{{2}})(?:[T ](\d{{2}}(?::\d{{2}}(?::\d{{2}}(?:\.\d{{1,9}})?)?)?){_OFFSET})?", re.ASCII
 )
+_DOTTED_TIME = re.compile(  # who parts them by dots writes the day first
+    rf"(\d{{1,2}})\.(\d{{1,2}})\.(\d{{4}})(?: +(\d{{1,2}})(:\d{{2}}(?::\d{{2}}(?:\.\d{{1,9}})?)?){_OFFSET})?", re.ASCII
+)
+_LAYOUTS = {len(layout): layout for layout in ("0000-00-00", "0000-00-00 00:00", "0000-00-00 00:00:00")}
 _LENGTH_WITH_MICROSECONDS = len("2024-01-31T13:30:00.123456")
 _NANOSECOND_YEARS = range(1678, 2262)  # whole years that 64 bits hold in nanoseconds
 _TICKS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -44,6 +46,10 @@ class CalendarPhases(TransformerMixin, BaseEstimator):
     25 hours, on which the clocks change. Each month and each year is exactly one turn: whatever its length, it is
     stretched or shrunk to a twelfth of 365.25 days, or to 365.25 days.
 
+    With "day" among the cycles, the others count whole days: they stand still from midnight to midnight, so that the
+    hour and the date are inputs of their own. If they moved on with every hour, the hour would be part of them, and
+    effects of the one could not be told from effects of the other. Without "day" they move on all the time.
+
     Parameters
     ----------
     cycles : sequence of {"day", "week", "month", "year"}, default=("day", "week", "year")
@@ -53,6 +59,10 @@ class CalendarPhases(TransformerMixin, BaseEstimator):
         default they stay in their own. Times without a zone are wall-clock times already, and stay as they are.
     column : str or int, optional
         Column of the times, by name or position, where the inputs have several.
+    whole_days : bool, default=True
+        Whether the other cycles count whole days beside "day". False lets them move on through the day. That suits what
+        goes on around midnight, such as a busy night from Friday to Saturday: where days are whole, the end of Friday
+        is next to its beginning, while it is next to Saturday where they move on.
 
     Attributes
     ----------
@@ -72,9 +82,11 @@ class CalendarPhases(TransformerMixin, BaseEstimator):
     >>> from sklearn.pipeline import make_pipeline
     >>> from torusgp import TorusGPRegressor
     >>> phases = CalendarPhases(["day", "week"])
-    >>> phases.fit_transform(["2024-01-31 13:30", "2024-02-05"])  # a Wednesday, a Monday
-    array([[13.5   ,  2.5625],
-           [ 0.    ,  0.    ]])
+    >>> phases.fit_transform(["2024-01-31 12:00", "2024-02-05"])  # a Wednesday, a Monday
+    array([[12.,  2.],
+           [ 0.,  0.]])
+    >>> CalendarPhases(["week"]).fit_transform(["2024-01-31 12:00"])
+    array([[2.5]])
 
     Three weeks whose weekends are quieter, and the fourth, which follows from them:
 
@@ -86,10 +98,11 @@ class CalendarPhases(TransformerMixin, BaseEstimator):
     True
     """
 
-    def __init__(self, cycles=("day", "week", "year"), *, timezone=None, column=None):
+    def __init__(self, cycles=("day", "week", "year"), *, timezone=None, column=None, whole_days=True):
         self.cycles = cycles
         self.timezone = timezone
         self.column = column
+        self.whole_days = whole_days
 
     @property
     def period_(self):
@@ -103,7 +116,7 @@ class CalendarPhases(TransformerMixin, BaseEstimator):
         ----------
         X : array-like of shape (n_samples,) or (n_samples, n_features)
             Times: datetime64 of pandas or NumPy, Python's datetimes, or text such as ``2024-01-31 13:30`` or
-            ``2024-01-31T13:30:00+01:00`` (ISO 8601).
+            ``2024-01-31T13:30:00+01:00`` (ISO 8601), or ``31.01.2024 13:30``, where the day comes first.
         y : ignored
             Present for the interface.
 
@@ -142,8 +155,11 @@ class CalendarPhases(TransformerMixin, BaseEstimator):
                 f"These times have {zone or 'no time zone'}, but CalendarPhases was fitted to times with "
                 f"{self.timezone_ or 'no time zone'}: their clocks differ. Say with timezone= whose clock matters."
             )
+        cycles = _resolve_cycles(self.cycles)
         clock = _Clock.from_stamps(stamps)
-        return np.column_stack([cycle.phase(clock) for cycle in _resolve_cycles(self.cycles)])
+        day = _CYCLES["day"]
+        dates = clock.at_midnight() if self.whole_days and day in cycles else clock
+        return np.column_stack([cycle.phase(clock if cycle is day else dates) for cycle in cycles])
 
     def get_feature_names_out(self, input_features=None):
         """Names of the columns, such as ``hour_of_day``.
@@ -242,8 +258,9 @@ def read_times(values):
     Parameters
     ----------
     values : sequence
-        Times. Text follows ISO 8601: a date, or date and time, which may end in Z or an offset such as +10:00. None,
-        NaN and NaT are missing times.
+        Times. Text follows ISO 8601: a date, or date and time, which may end in Z or an offset such as +10:00. Dates
+        with dots, such as 31.1.2024, have the day first; those with slashes are not read, as either may come first.
+        None, NaN and NaT are missing times.
 
     Returns
     -------
@@ -256,7 +273,12 @@ def read_times(values):
     ('fixed offsets', 'NaT')
     >>> bool(times.stamps[0] == np.datetime64("2024-01-31T13:30"))
     True
+    >>> str(read_times(["1.2.2024 13:30"]).stamps[0].astype("datetime64[m]"))
+    '2024-02-01T13:30'
     """
+    stamps = _read_alike(values)
+    if stamps is not None:
+        return Times(stamps, None, None)
     texts, offsets = [], []
     zones: dict[str | None, int] = {}  # and where each comes first
     for position, value in enumerate(values):
@@ -274,7 +296,7 @@ def read_times(values):
             position,
             f"{values[position]!r} has {other or 'no time zone'}, but times before it have {first or 'no time zone'}.",
         )
-    stamps = _to_stamps(texts)
+    stamps = _to_stamps(texts, values)
     if not zones or None in zones:
         return Times(stamps, None, None)
     zone = next(iter(zones)) if len(zones) == 1 else FIXED_OFFSETS
@@ -305,13 +327,33 @@ def to_timezone(timezone):
         raise ValueError(f"timezone {timezone!r} is not known. {hint}") from error
 
 
+def _read_alike(values):
+    """Times of texts of ISO 8601 that are all of one common length, at once; None where one of them is not."""
+    layout = _LAYOUTS.get(len(values[0])) if len(values) and type(values[0]) is str else None
+    if layout is None or not all(type(value) is str for value in values):
+        return None
+    texts = np.array(values)
+    if texts.itemsize != 4 * len(layout):
+        return None
+    signs = texts.view(np.uint32).reshape(len(texts), len(layout))  # one code for each sign, 0 where a text is shorter
+    for sign, column in zip(layout, signs.T, strict=True):
+        if sign == "0":
+            fits = (column >= ord("0")) & (column <= ord("9"))
+        else:
+            fits = (column == ord(sign)) | ((column == ord("T")) & (sign == " "))
+        if not fits.all():
+            return None
+    try:
+        return texts.astype("datetime64[us]")
+    except ValueError:  # such as the 30th of February
+        return None
+
+
 def _read_time(value):
     """ISO text without offset, offset and name of the zone of one time."""
     if isinstance(value, str):
         match = _TIME.fullmatch(value.strip())
-        if match is None:
-            raise ValueError(_not_a_time(value))
-        day, time, offset = match.groups()
+        day, time, offset = _dotted_time(value) if match is None else match.groups()
         text = day if time is None else f"{day}T{time}"
         if offset is None:
             return text, None, None
@@ -330,6 +372,15 @@ def _read_time(value):
     raise ValueError(_not_a_time(value))
 
 
+def _dotted_time(text):
+    """Date, time and offset, as in ISO 8601, of text with dots such as 31.1.2024 9:30."""
+    match = _DOTTED_TIME.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(_not_a_time(text))
+    day, month, year, hour, rest, offset = match.groups()
+    return f"{year}-{month:0>2}-{day:0>2}", None if hour is None else f"{hour:0>2}{rest}", offset
+
+
 @functools.cache  # a column has few of them
 def _to_shift(offset):
     """How far Z, or an offset such as +10, +10:00 or +1000, is ahead of UTC."""
@@ -339,7 +390,7 @@ def _to_shift(offset):
 
 
 def _not_a_time(value):
-    return f"{value!r} is not a time. Write it like 2024-01-31 13:30 (ISO 8601)."
+    return f"{value!r} is not a time. Write it like 2024-01-31 13:30 (ISO 8601) or 31.01.2024 13:30."
 
 
 def _is_missing(value):
@@ -348,8 +399,8 @@ def _is_missing(value):
     return isinstance(value, float | np.datetime64) and value != value
 
 
-def _to_stamps(texts):
-    """ISO texts as datetime64, in nanoseconds where they are that fine."""
+def _to_stamps(texts, values):
+    """ISO texts of values as datetime64, in nanoseconds where they are that fine."""
     unit = "ns" if any(len(text) > _LENGTH_WITH_MICROSECONDS for text in texts) else "us"
     if unit == "ns":
         for position, text in enumerate(texts):
@@ -362,7 +413,7 @@ def _to_stamps(texts):
             try:
                 np.array([text], dtype=f"datetime64[{unit}]")
             except ValueError:  # such as the 30th of February
-                raise UnreadableTimeError(position, _not_a_time(text)) from None
+                raise UnreadableTimeError(position, _not_a_time(values[position])) from None
         raise
 
 
@@ -447,6 +498,10 @@ class _Clock:
         ticks_per_day = 86400 * _TICKS_PER_SECOND[unit]
         day, tick = np.divmod(stamps.astype(np.int64), ticks_per_day)
         return cls(day, tick, ticks_per_day)
+
+    def at_midnight(self):
+        """The clock at the beginning of each day."""
+        return _Clock(self.day, np.zeros_like(self.tick), self.ticks_per_day)
 
     def hour_of_day(self):
         return self.tick / (self.ticks_per_day // 24)

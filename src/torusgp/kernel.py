@@ -101,8 +101,8 @@ class TorusKernel:
         own = self.dimension
         if own is not None and dimension is not None and own != dimension:
             raise ValueError(
-                f"{' and '.join(self._sizes())} of length {own} cannot describe {dimension} periodic input(s): give one "
-                "entry for each of them, or a number for all."
+                f"{' and '.join(self._sizes())} of length {own} cannot describe {dimension} periodic input(s): give "
+                "one entry for each of them, or a number for all."
             )
         return dimension if own is None else own
 

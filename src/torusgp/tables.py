@@ -1,5 +1,9 @@
 """Table files, read for the command: CSV and Parquet, with errors of one line that say where to look.
 
+Numbers with decimal commas and dates such as 31.01.2024 are read where nothing else can be meant. What could be read in
+two ways, such as 03/04/2024, is refused until it is said how it is written (``decimal``, ``date_format``); no value of
+a file is taken for a hint.
+
 pandas and pyarrow are imported when a file is read; install them with ``pip install "torusgp[io]"``.
 """
 
@@ -17,8 +21,15 @@ from torusgp.calendar import UnreadableTimeError, read_times, to_timezone
 
 _TEXT_SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _SUFFIXES = (*_TEXT_SUFFIXES, ".parquet")
-_DELIMITERS = ",;\t"
-_DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*")
+_DELIMITERS = "\t;,"  # where two part as many names, the one that is less common in names
+_COMMA_NUMBER = re.compile(r"\s*[+-]?(?:\d+(?:,\d*)?|,\d+)(?:[eE][+-]?\d+)?\s*", re.ASCII)
+_LIKE_GROUPS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*", re.ASCII)  # 1,234 may be a number of four digits
+_GROUPED = re.compile(r"\s*[+-]?\d{1,3}(?:([.,' \u2019\u00a0\u202f])\d{3})+(?:[.,]\d*)?\s*", re.ASCII)
+_SAY_COMMA = "If the comma marks decimals, say so: --decimal , (in Python decimal=',')"
+_SAY_WHICH = "say which of them marks decimals (--decimal), and leave out marks between thousands."
+_POINT_BESIDE_COMMAS = "has a point, but a comma marks decimals (--decimal ,). Leave out marks between thousands."
+_AUTO = "auto"
+_PROBE = datetime.datetime(2019, 11, 23, tzinfo=datetime.UTC)  # a date that every format has to return
 _MAX_CHARACTERS, _MAX_COLUMNS = 60, 12  # of a value, and of a table, that an error shows
 
 
@@ -34,6 +45,7 @@ def read_table(path):
     path : str or Path
         A file that ends in ``.csv`` or ``.tsv``, which may be compressed (``.csv.gz``), or in ``.parquet``. Text is
         UTF-8, its first line names the columns, and comma, semicolon or tab parts them: the one that makes most.
+        Numbers with decimal commas stay text; ``numeric_column`` reads them.
 
     Returns
     -------
@@ -65,8 +77,8 @@ def read_table(path):
     return frame
 
 
-def numeric_column(frame, name, path):
-    """A column of numbers.
+def numeric_column(frame, name, path, decimal=_AUTO):
+    r"""A column of numbers.
 
     Parameters
     ----------
@@ -76,24 +88,41 @@ def numeric_column(frame, name, path):
         Name of the column.
     path : str or Path
         File of the table, where an error looks for the line.
+    decimal : {"auto", ".", ","}, default="auto"
+        Sign before the decimals of numbers that are text. "auto" takes a comma for it where nothing else can be meant:
+        semicolons or tabs part the columns, all values can be read so, none has a point, and some comma of the table
+        cannot part thousands. Thousands marks are not understood.
 
     Returns
     -------
     pandas.Series
         float64, on the index of the table. Missing values are NaN; at least one is there, and none is infinite.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "last.csv"
+    ...     _ = path.write_text("Datum;Last\n31.01.2024 13:30;4,5\n")
+    ...     frame = read_table(path)
+    ...     load, time = numeric_column(frame, "Last", path), time_column(frame, "Datum", path)
+    >>> load.tolist(), str(time[0])
+    ([4.5], '2024-01-31 13:30:00')
     """
+    check_decimal(decimal)
     column = _column(frame, name, path)
     if column.dtype.kind in "Mm":
         raise TableError(f"Column {name!r} of {path} holds times ({column.dtype}), not numbers.")
-    numbers = _import_pandas().to_numeric(column.astype(object), errors="coerce")
-    bad = np.flatnonzero(column.notna() & numbers.isna())
-    if len(bad):
-        value = column.iloc[bad[0]]
-        hint = " Write decimals with a point." if _DECIMAL_COMMA.fullmatch(str(value)) else ""
-        others = f" {len(bad)} values of this column are not." if len(bad) > 1 else ""
-        raise TableError(
-            f"{_place(column.index[bad[0]], path)}: {_short(value)} in column {name!r} is not a number.{others}{hint}"
-        )
+    pandas = _import_pandas()
+    if column.dtype.kind in "biuf":
+        numbers = pandas.to_numeric(column)
+        if column.dtype.kind == "f":
+            _check_points(frame, name, path, decimal)
+    else:
+        numbers = pandas.to_numeric(column.astype(object), errors="coerce")
+        if decimal == "," or (column.notna() & numbers.isna()).any():
+            numbers = _with_commas(frame, name, path, decimal, numbers)
     numbers = numbers.astype(float)
     infinite = np.flatnonzero(np.isinf(numbers))
     if len(infinite):
@@ -104,7 +133,104 @@ def numeric_column(frame, name, path):
     return numbers
 
 
-def time_column(frame, name, path, timezone=None):
+def holds_numbers(frame, name):
+    """Whether a column of a table holds numbers, or text that begins with one.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"hour": [None, "0,5"], "time": ["2024-01-31", "today"]})
+    >>> holds_numbers(frame, "hour"), holds_numbers(frame, "time"), holds_numbers(frame, "absent")
+    (True, False, False)
+    """
+    if name not in frame.columns or not frame[name].notna().any():
+        return False
+    first = frame[name].dropna().iloc[0]
+    return frame[name].dtype.kind in "iuf" or (isinstance(first, str) and _is_number(first.replace(",", ".")))
+
+
+def check_decimal(decimal):
+    """Raise if a sign before decimals is none that is known."""
+    if decimal not in (_AUTO, ".", ","):
+        raise ValueError(f"decimal (--decimal) must be a point, a comma or 'auto', got {decimal!r}.")
+
+
+def _with_commas(frame, name, path, decimal, numbers):
+    """Numbers of a column of text, some of which could not be read as they are; those with decimal commas, too."""
+    column = frame[name]
+    texts = column[[isinstance(value, str) for value in column]]
+    commas = texts.str.fullmatch(_COMMA_NUMBER) & texts.str.contains(",", regex=False)
+    strange = column.notna() & numbers.isna() & ~commas.reindex(column.index, fill_value=False)
+    if strange.any():
+        value = column[strange].iloc[0]
+        marks = " Leave out marks between thousands." if _GROUPED.fullmatch(str(value)) else ""
+        others = f" {strange.sum()} values of this column are not." if strange.sum() > 1 else ""
+        refused, reason = strange, f"is not a number.{others}{marks}"
+    else:
+        points = texts.str.contains(".", regex=False)
+        refused, reason = _objection(frame, path, decimal, texts, commas, points)
+    if refused is not None:
+        row = refused.index[np.argmax(refused)]
+        raise TableError(f"{_place(row, path)}: {_short(column[row])} in column {name!r} {reason}")
+    numbers = numbers.copy()
+    numbers[commas.index[commas]] = texts[commas].str.replace(",", ".", regex=False).astype(float)
+    return numbers
+
+
+def _objection(frame, path, decimal, texts, commas, points):
+    """Which texts of a column may not be read with commas before decimals, and why; None where all may."""
+    if decimal == "," and points.any():
+        return points, _POINT_BESIDE_COMMAS
+    if not commas.any() or decimal == ",":
+        return None, ""
+    if decimal == ".":
+        return commas, "is not a number, as a point marks decimals (--decimal .)."
+    if _is_comma_separated(path):
+        return commas, f"is not a number. {_SAY_COMMA}."
+    if points.any():
+        point = _short(texts[points].iloc[0])
+        return commas, f"has a comma, but {point} a point: {_SAY_WHICH}"
+    if _comma_column(frame) is None:
+        reason = "may have three decimals or be in thousands, and no other value of the table tells which"
+        return commas, f"{reason}. {_SAY_COMMA}; otherwise leave it out."
+    return None, ""
+
+
+def _check_points(frame, name, path, decimal):
+    """Raise if numbers that were read with decimal points may have been written with points between thousands."""
+    if not _is_text(path) or decimal == ".":
+        return
+    other = None
+    if decimal == _AUTO:
+        other = None if _is_comma_separated(path) else _comma_column(frame)
+        if other is None:
+            return
+    texts = _as_written(frame, name, path)
+    points = texts.str.contains(".", regex=False, na=False).to_numpy()
+    if not points.any():
+        return
+    position = np.argmax(points)
+    reason = _POINT_BESIDE_COMMAS
+    if other is not None:
+        reason = f"has a point, but column {other!r} has decimal commas: {_SAY_WHICH}"
+    shown = _short(texts.iloc[position])
+    raise TableError(f"{_place(texts.index[position], path)}: {shown} in column {name!r} {reason}")
+
+
+def _comma_column(frame):
+    """Name of a column of numbers some of whose commas cannot part thousands; None if there is none."""
+    for name in frame.columns:
+        column = frame[name].dropna()
+        if column.dtype.kind != "O" or not len(column) or not _COMMA_NUMBER.fullmatch(str(column.iloc[0])):
+            continue
+        texts = column.astype(str)
+        commas = texts.str.contains(",", regex=False)
+        if texts.str.fullmatch(_COMMA_NUMBER).all() and not texts[commas].str.fullmatch(_LIKE_GROUPS).all():
+            return name
+    return None
+
+
+def time_column(frame, name, path, timezone=None, date_format=_AUTO):
     """A column of times.
 
     Parameters
@@ -112,11 +238,14 @@ def time_column(frame, name, path, timezone=None):
     frame : pandas.DataFrame
         From ``read_table``.
     name : str
-        Name of the column. Text follows ISO 8601, such as ``2024-01-31 13:30`` or ``2024-01-31T13:30:00+01:00``.
+        Name of the column. Text follows ISO 8601, such as ``2024-01-31 13:30`` or ``2024-01-31T13:30:00+01:00``, or has
+        dots and the day first, such as ``31.01.2024 13:30``.
     path : str or Path
         File of the table, where an error looks for the line.
     timezone : str or tzinfo, optional
         Zone to which times that know theirs are moved. Times without a zone stay as they are.
+    date_format : str, default="auto"
+        How times that are text are written, such as ``%d/%m/%Y %H:%M``, in the signs of Python's ``strptime``.
 
     Returns
     -------
@@ -125,22 +254,29 @@ def time_column(frame, name, path, timezone=None):
         at least one is there.
     """
     pandas = _import_pandas()
+    check_date_format(date_format)
     column = _column(frame, name, path)
     zone = to_timezone(timezone)
     kind = column.dtype.kind
     if kind == "M":
         return column if zone is None or column.dt.tz is None else column.dt.tz_convert(zone)
-    if kind != "O":
+    if date_format != _AUTO:
+        column = _formatted_times(frame, name, path, date_format)
+        if column.dtype.kind == "M":
+            return column
+    elif kind != "O":
         value = column.dropna().iloc[:1]
         raise TableError(
             f"{_place(value.index[0], path)}: {_short(value.iloc[0])} in column {name!r} is not a time. Write it like "
-            "2024-01-31 13:30 (ISO 8601)."
+            '2024-01-31 13:30 (ISO 8601), or say how it is written, such as --date-format "%Y%m%d".'
         )
     try:
         times = read_times(column.astype(object).tolist())
     except UnreadableTimeError as error:
         place = _place(column.index[error.position], path)
-        raise TableError(f"{place}, column {name!r}: {_one_line(error)}.") from error
+        raise TableError(
+            f"{place}, column {name!r}: {_one_line(error)}{_date_hint(column.iloc[error.position])}."
+        ) from error
     if times.offsets is None:
         return pandas.Series(times.stamps, index=column.index, name=name)
     if zone is None:
@@ -153,6 +289,59 @@ def time_column(frame, name, path, timezone=None):
             )
         zone = datetime.timezone(offsets[0].item())
     return pandas.Series(times.moved_to(zone), index=column.index, name=name)
+
+
+def check_date_format(date_format):
+    """Raise if a format of times is none, or leaves out year, month or day."""
+    if date_format == _AUTO:
+        return
+    example = 'Give one such as "%d/%m/%Y %H:%M".'
+    if not isinstance(date_format, str) or "%" not in date_format:
+        raise ValueError(f"date_format (--date-format) must be a format or 'auto', got {date_format!r}. {example}")
+    try:
+        returned = datetime.datetime.strptime(_PROBE.strftime(date_format), date_format)
+    except ValueError as error:
+        raise ValueError(
+            f"date_format (--date-format) {date_format!r} is no format of times: {_one_line(error)}. {example}"
+        ) from error
+    if returned.date() != _PROBE.date():
+        raise ValueError(f"date_format (--date-format) {date_format!r} does not tell year, month and day. {example}")
+
+
+def _formatted_times(frame, name, path, date_format):
+    """Times of a column that is written in a certain format: datetime64 without a zone, or Python's datetimes."""
+    pandas = _import_pandas()
+    column = frame[name]
+    if column.dtype.kind != "O":
+        if not _is_text(path):
+            raise TableError(f"Column {name!r} of {path} holds {column.dtype}: a date format is for text.")
+        column = _as_written(frame, name, path)  # digits alone were taken for numbers, which have no leading zeros
+    if not re.search("%[zZ]", date_format) and all(isinstance(value, str) for value in column.dropna()):
+        times = pandas.to_datetime(column.str.strip(), format=date_format, errors="coerce")  # fast
+        if (times.notna() == column.notna()).all():
+            return times
+    times = []
+    for row, value in column.items():
+        if not isinstance(value, str):
+            times.append(None if value != value else value)
+            continue
+        try:
+            times.append(datetime.datetime.strptime(value.strip(), date_format))
+        except ValueError:
+            raise TableError(
+                f"{_place(row, path)}, column {name!r}: {_short(value)} is not a time as {date_format!r} writes it "
+                "(--date-format)."
+            ) from None
+    return pandas.Series(times, index=column.index, dtype=object)
+
+
+def _date_hint(value):
+    if isinstance(value, str) and value.count("/") == 2:
+        return (
+            '; or say which number is the day, with --date-format "%d/%m/%Y" or "%m/%d/%Y" (followed by " %H:%M" if '
+            "there are hours)"
+        )
+    return ', or say how times are written, with --date-format (such as "%d/%m/%Y %H:%M")'
 
 
 def complete_rows(columns, path, *, drop=False):
@@ -227,21 +416,33 @@ def _read_parquet(path):
     return frame.rename(columns={"__index_level_0__": "index"}) if "index" not in frame else frame
 
 
+def _parse_text(path, delimiter, names, **options):
+    return _import_pandas().read_csv(
+        path,
+        sep=delimiter,
+        names=names,
+        header=0,
+        index_col=False,
+        compression="gzip" if _is_compressed(path) else None,
+        encoding="utf-8",
+        low_memory=False,  # one type for all of a column
+        **options,
+    )
+
+
+def _as_written(frame, name, path):
+    """A column of a text file as text, though it looks like numbers."""
+    delimiter = _delimiter(path)
+    written = _parse_text(path, delimiter, _column_names(path, delimiter), usecols=[name], dtype=str)
+    return written[name].loc[frame.index].astype(object)
+
+
 def _read_text(path):
     pandas = _import_pandas()
     try:
         delimiter = _delimiter(path)
         names = _column_names(path, delimiter)
-        frame = pandas.read_csv(
-            path,
-            sep=delimiter,
-            names=names,
-            header=0,
-            index_col=False,
-            compression="gzip" if _is_compressed(path) else None,
-            encoding="utf-8",
-            low_memory=False,  # one type for all of a column
-        )
+        frame = _parse_text(path, delimiter, names)
         if len(names) > 1 and frame.iloc[:, -1].isna().any():  # a row that is too short is filled up without a word
             _check_widths(path, delimiter, len(names))
     except UnicodeDecodeError as error:
@@ -278,7 +479,13 @@ def _delimiter(path):
         header = next((line for line in file if line.strip()), None)
     if header is None:
         raise TableError(f"{path} is empty: it has blank lines alone.")
-    return max(_DELIMITERS, key=lambda delimiter: len(next(csv.reader([header], delimiter=delimiter))))
+    widths = {delimiter: len(next(csv.reader([header], delimiter=delimiter))) for delimiter in _DELIMITERS}
+    return max(widths, key=widths.__getitem__) if max(widths.values()) > 1 else ","
+
+
+def _is_comma_separated(path):
+    """Whether commas part the columns of a file, or may have any meaning, as in tables that are no text files."""
+    return not _is_text(path) or _delimiter(path) == ","
 
 
 def _column_names(path, delimiter):

@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from importlib.metadata import version
 
 import pytest
 
@@ -15,14 +16,39 @@ def test_help_and_unknown_commands():
     assert run("dmeo").exit_code == 2
 
 
-@pytest.mark.parametrize("missing", ["typer", "rich.console"])
-def test_missing_extra_is_told_in_one_line(missing, monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, missing, None)
+def test_version():
+    result = run("--version")
+    assert result.exit_code == 0
+    assert result.stdout == f"torusgp {version('torusgp')}\n"
+
+
+ALL = 'Install all that the command needs with: pip install "torusgp[cli,plot,io]"\n'
+
+
+@pytest.mark.parametrize(
+    ("missing", "names"),
+    [
+        (["typer"], "typer"),
+        (["rich"], "rich"),
+        (["typer", "rich", "pandas", "PIL"], "typer, rich, pillow, pandas"),
+    ],
+)
+def test_missing_extras_are_told_in_one_line(missing, names, monkeypatch, capsys):
+    for name in missing:
+        monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(SystemExit) as exit_:
         main()
     assert exit_.value.code == 2
-    line = 'Error: The command needs typer and rich. Install them with: pip install "torusgp[cli,plot]"\n'
-    assert capsys.readouterr().err == line
+    assert capsys.readouterr().err == f"Error: The command needs typer and rich. Not installed: {names}. {ALL}"
+
+
+def test_a_command_names_what_others_miss_too(tmp_path, monkeypatch):
+    (tmp_path / "data.csv").write_text("x,y\n1,2\n")
+    for name in ("pandas", "matplotlib"):
+        monkeypatch.setitem(sys.modules, name, None)
+    result = run("fit", tmp_path / "data.csv", "--target", "y", "--period", "x=1")
+    assert result.exit_code == 2
+    assert result.stderr == f"Error: Tables need pandas. Not installed: matplotlib, pandas. {ALL}"
 
 
 def test_entry_point():

@@ -217,7 +217,7 @@ class TestWrongInputs:
     def test_a_missing_extra_is_told_before_the_work(self, picture, tmp_path, monkeypatch, missing):
         before = tree(tmp_path)
         monkeypatch.setitem(sys.modules, missing, None)
-        assert_fails(run("inpaint", picture, "--hole", HOLE), 'Install it with: pip install "torusgp[plot]"')
+        assert_fails(run("inpaint", picture, "--hole", HOLE), 'with: pip install "torusgp[cli,plot,io]"')
         assert tree(tmp_path) == before
 
     def test_wrong_usage(self, picture):

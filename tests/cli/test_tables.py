@@ -10,14 +10,16 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.signal import lfilter
 
 from tests.cli.runner import assert_fails, run, tree
 from torusgp import SufficientStatistics, TorusGPRegressor
 from torusgp.cli import _fit, _report
+from torusgp.cli._console import with_error
 from torusgp.cli._fit import fit_file
 from torusgp.cli._options import beside, check_output
 from torusgp.index_sets import tensor
-from torusgp.table_models import TableModel
+from torusgp.table_models import TableModel, load_regressor
 from torusgp.tables import read_table
 
 CALENDAR = ("--calendar", "time=day,week")
@@ -178,7 +180,10 @@ class TestFit:
             (["--calendar", "time=day", "--columns", "0"], "n_components must be"),
             (["--calendar", "time=day", "--kernel", "flat"], "Unknown family 'flat'"),
             (["--calendar", "time=day", "--timezone", "Europe/Berln"], "Did you mean 'Europe/Berlin'?"),
-            ([], "Nothing to learn from"),
+            (["--calendar", "time=day", "--trend", "cubic"], "--trend must be 'linear'"),
+            (["--period", "hour=24", "--trend", "linear"], "--trend linear needs a column that orders the rows"),
+            ([], "their periods (--period hour=24), or a column of times (--calendar time=day,week,year)"),
+            (["--period", "hour=24", "--holdout", "0.99"], "To fit to all rows without judging, use --holdout 0."),
         ],
         ids=lambda value: " ".join(value) if isinstance(value, list) else "",
     )
@@ -220,6 +225,60 @@ class TestFit:
         assert result.exit_code == 2
         assert "Traceback" in result.stderr
         assert result.stderr.splitlines()[-1].startswith("Error: ")
+
+    def test_a_worthless_model_is_not_praised(self, tmp_path):
+        rng = np.random.default_rng(0)
+        phi = rng.uniform(-180, 180, 400)
+        table = pd.DataFrame({"phi": phi, "energy": np.cos(np.radians(phi)) + 0.2 * rng.normal(size=400)})
+        table.to_csv(tmp_path / "angles.csv", index=False)
+        result = run("fit", tmp_path / "angles.csv", "--target", "energy", "--period", "phi=6.2831853")
+        assert result.exit_code == 0
+        assert "Warning: The model explains nothing of the rows held out" in result.stderr
+        for text in (result.stdout, run("info", tmp_path / "angles-model.npz").stdout):
+            assert "Nothing of the rows held out is explained" in text
+            assert "share of the variance" not in text
+        result = run("fit", tmp_path / "angles.csv", "--target", "energy", "--period", "phi=360")
+        assert "share of the variance" in result.stdout
+
+    def test_a_trend(self, tmp_path):
+        table = make_table(28)
+        table["demand"] += 0.01 * np.arange(len(table))
+        table.to_csv(tmp_path / "growing.csv", index=False)
+        arguments = ("fit", tmp_path / "growing.csv", "--target", "demand", *CALENDAR, "--columns", 41)
+        result = run(*arguments)
+        assert "--trend linear takes that into account" in result.stderr
+        assert result.stderr.count("come in runs") <= 1
+        result = run(*arguments, "--trend", "linear")
+        assert (result.exit_code, result.stderr) == (0, "")
+        told = " ".join(result.stdout.split())
+        assert re.search(r"trend 87\.\d+ ± \d\.\d+ per year, along a line in time", told)
+        assert "Shares are those of what repeats" in told
+        assert "along a line in time" in " ".join(run("info", tmp_path / "growing-model.npz").stdout.split())
+        assert run("predict", tmp_path / "growing-model.npz", tmp_path / "growing.csv").exit_code == 0
+
+    def test_the_error_of_a_redundancy_is_that_of_its_estimate(self, tmp_path):
+        table = make_table(28)
+        noise = np.random.default_rng(1).normal(size=len(table))
+        table["demand"] += lfilter([1], [1, -0.8], noise)
+        table.to_csv(tmp_path / "runs.csv", index=False)
+        result = run("fit", tmp_path / "runs.csv", "--target", "demand", *CALENDAR, "--columns", 41)
+        rows = TableModel.load(tmp_path / "runs-model.npz").summary()["rows"]
+        assert rows["redundancy"] > 1.5
+        told = " ".join(result.stdout.split())
+        assert f"{rows['redundancy']:.3g} are worth one" in told
+        assert f"(from their errors: {with_error(rows['redundancy_found'], rows['redundancy_std'])})" in told
+
+    def test_error_bars(self, tmp_path):
+        rng = np.random.default_rng(0)
+        t, error = np.sort(rng.uniform(0, 100, 200)), rng.uniform(0.05, 0.3, 200)
+        table = pd.DataFrame({"t": t, "mag": np.cos(2 * np.pi * t / 7) + 2 * error * rng.normal(size=200), "e": error})
+        table.to_csv(tmp_path / "star.csv", index=False)
+        arguments = ("fit", tmp_path / "star.csv", "--target", "mag", "--period", "t=7", "--noise-column", "e")
+        result = run(*arguments)
+        assert re.search(r"error bars +the noise is (1\.[89]|2|2\.[01])\d* times what e says", result.stdout)
+        table.loc[3, "e"] = -1
+        table.to_csv(tmp_path / "star.csv", index=False)
+        assert_fails(run(*arguments), "star.csv, line 5: -1 in column 'e' is no standard deviation")
 
     def test_brackets_in_names_are_no_markup(self, tmp_path):
         table = make_table(7).rename(columns={"demand": "demand [bold]"})
@@ -269,6 +328,7 @@ class TestPredict:
         assert content["rows"] == len(content["predictions"]) == 504
         assert content["predictions"][0]["time"] == "2024-01-01 00:00"
         assert content["judgement"]["r2"] > 0.9
+        assert content["interval"] == {"from": "q05", "to": "q95", "percent": 90}
         content = json.loads(run("predict", model, data, "--json", "-o", tmp_path / "out.parquet").stdout)
         assert "predictions" not in content
         assert content["output"] == str(tmp_path / "out.parquet")
@@ -276,7 +336,7 @@ class TestPredict:
     def test_future_rows_need_no_target(self, model, tmp_path):
         (tmp_path / "later.csv").write_text("time\n2024-03-01 00:00\n2024-03-01 12:00\n")
         result = run("predict", model, tmp_path / "later.csv", "-o", tmp_path / "out.csv")
-        assert result.stdout == f"2 predictions: {tmp_path / 'out.csv'}\n"
+        assert result.stdout == f"2 predictions: {tmp_path / 'out.csv'}\n  q05 to q95: 90 % of the values\n"
         noon_is_low = pd.read_csv(tmp_path / "out.csv")["mean"]
         assert noon_is_low[0] > noon_is_low[1] + 3
 
@@ -323,6 +383,135 @@ class TestPredict:
         result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
         assert result.stdout == "{\n"
         assert result.stderr == ""
+
+
+def to_european(table, date_format="%d.%m.%Y %H:%M", delimiter=";"):
+    """The bytes of a table as a spreadsheet on the continent writes it."""
+    times = pd.to_datetime(table["time"]).dt.strftime(date_format)
+    return table.assign(time=times).to_csv(index=False, sep=delimiter, decimal=",", lineterminator="\r\n").encode()
+
+
+class TestOtherCustoms:
+    def fit(self, data, *options):
+        result = run("fit", data, *QUICK, *options, "--json")
+        assert result.exit_code == 0
+        content = json.loads(result.stdout)
+        return {name: content[name] for name in ("inputs", "holdout", "log_evidence", "rows")}
+
+    @pytest.mark.parametrize(
+        ("date_format", "delimiter", "options"),
+        [
+            ("%d.%m.%Y %H:%M", ";", ()),
+            ("%d.%m.%Y %H:%M", "\t", ()),
+            ("%d/%m/%Y %H:%M", ";", ("--date-format", "%d/%m/%Y %H:%M")),
+            ("%m/%d/%Y %I:%M %p", ",", ("--date-format", "%m/%d/%Y %I:%M %p", "--decimal", ",")),
+        ],
+        ids=["semicolons", "tabs", "slashes", "commas"],
+    )
+    def test_the_model_is_the_same(self, date_format, delimiter, options, data, tmp_path):
+        other = tmp_path / "last.csv"
+        other.write_bytes(b"\xef\xbb\xbf" + to_european(make_table(), date_format, delimiter))
+        assert self.fit(other, *options) == self.fit(data)
+        later = tmp_path / "later.csv"
+        later.write_bytes(to_european(make_table(28)[-168:], date_format, delimiter))
+        plain = tmp_path / "plain.csv"
+        make_table(28)[-168:].to_csv(plain, index=False)
+        # how fit was told to read is how predict reads, unless it is told otherwise
+        read = run("predict", tmp_path / "last-model.npz", later, "--no-keep")
+        as_told = ("--decimal", "auto", "--date-format", "auto")
+        assert read.stdout == run("predict", tmp_path / "last-model.npz", plain, "--no-keep", *as_told).stdout
+        assert read.stdout == run("predict", tmp_path / "demand-model.npz", plain, "--no-keep").stdout
+        assert read.stdout == run("predict", tmp_path / "demand-model.npz", later, "--no-keep", *options).stdout
+
+    @pytest.mark.parametrize(
+        ("content", "options", "message"),
+        [
+            (b"time;demand\n03/04/2019;3,0\n", (), "line 2, column 'time': '03/04/2019' is not a time"),
+            (b"time;demand\n03/04/2019;3,0\n", (), '--date-format "%d/%m/%Y" or "%m/%d/%Y"'),
+            (
+                b"time;demand\n01.01.2019;1.234,5\n",
+                (),
+                "line 2: '1.234,5' in column 'demand' is not a number. Leave out",
+            ),
+            (b"time;demand\n01.01.2019;3,0\n", ("--decimal", "."), "line 2: '3,0' in column 'demand' is not a number"),
+            (
+                b"time;demand\n01.01.2019;3,0\n",
+                ("--decimal", "comma"),
+                "must be a point, a comma or 'auto', got 'comma'",
+            ),
+            (b"time;demand\n01.01.2019;3,0\n", ("--date-format", "%d.%m."), "does not tell year, month and day"),
+            (b"time;L\xe4nge\n01.01.2019;3,0\n", (), "is not UTF-8 text: line 1 has the byte 0xe4"),
+        ],
+    )
+    def test_what_is_not_plain(self, content, options, message, tmp_path):
+        path = tmp_path / "data.csv"
+        path.write_bytes(content.replace(b"\n", b"\r\n"))
+        assert_fails(run("fit", path, *QUICK, *options), message)
+
+    def test_a_page_reads_as_it_is_told(self, model, tmp_path, monkeypatch):
+        read = []
+        monkeypatch.setattr(_report, "render_report", lambda *given, **named: read.append(given[1:]) or "page")
+        other = tmp_path / "other.csv"
+        other.write_bytes(to_european(make_table(), "%d/%m/%Y %H:%M", ","))
+        make_table().to_csv(tmp_path / "plain.csv", index=False)
+        assert run("report", model, tmp_path / "plain.csv").exit_code == 0
+        assert run("report", model, other, "--decimal", ",", "--date-format", "%d/%m/%Y %H:%M").exit_code == 0
+        (X, y), (other_X, other_y) = read
+        pd.testing.assert_frame_equal(X, other_X)
+        np.testing.assert_array_equal(y, other_y)
+        assert_fails(run("report", model, other, "--decimal", ","), "is not a time")
+
+    def test_numbers_may_order_the_rows(self, tmp_path):
+        hours = np.arange(400) / 2
+        y = np.cos(2 * np.pi * hours / 24) + np.random.default_rng(0).normal(0, 0.1, 400)
+        path = tmp_path / "data.csv"
+        pd.DataFrame({"t": hours, "y": y}).to_csv(path, index=False, sep=";", decimal=",")
+        options = ("--target", "y", "--period", "t=24", "--time", "t", "--columns", 21, "--redundancy", 1, "--json")
+        assert json.loads(run("fit", path, *options).stdout)["holdout"]["rows"] == "the last 20 %, from 160 on"
+
+
+class TestCalendar:
+    @pytest.mark.parametrize(
+        ("start", "step", "cycles", "message"),
+        [
+            ("2023-01-01", "D", "day,week,year", "Every row of 'date' in {} has the same time of day"),
+            ("2023-01-01", "D", "day", "(hour_of_day is 0): leave out 'day'."),
+            (
+                "2023-01-02 06:00",
+                "W-MON",
+                "week,year",
+                "the same day of the week (day_of_week is 0.25): leave out 'week'",
+            ),
+            ("2023-01-01", "MS", "month,year", "the same day of the month (day_of_month is 0): leave out 'month'"),
+        ],
+    )
+    def test_cycles_that_do_not_turn_are_named_before_the_fit(self, start, step, cycles, message, tmp_path):
+        path = tmp_path / "data.csv"
+        times = pd.date_range(start, periods=60, freq=step).strftime("%Y-%m-%d %H:%M")
+        pd.DataFrame({"date": times, "y": np.arange(60.0)}).to_csv(path, index=False)
+        result = run("fit", path, "--target", "y", "--calendar", f"date={cycles}")
+        assert_fails(result, message.format(path))
+
+    def test_one_row_is_predicted(self, model, tmp_path):
+        (tmp_path / "later.csv").write_text("time\n2024-03-01 12:00\n")
+        assert run("predict", model, tmp_path / "later.csv").stdout.count("\n") == 2
+
+    def test_days_may_move_on(self, data, tmp_path):
+        whole = TestOtherCustoms().fit(data)
+        moving = TestOtherCustoms().fit(data, "--moving-days", "-o", tmp_path / "moving.npz")
+        assert whole["log_evidence"] != moving["log_evidence"]
+        loaded = TableModel.load(tmp_path / "moving.npz")
+        X, _ = loaded.read(read_table(data))
+        assert X["day_of_week"][1] == 1 / 24
+        assert loaded.whole_days is False
+        # files from before there was a choice do not tell
+        regressor = load_regressor(tmp_path / "moving.npz")
+        for part in ("inputs", "parameters"):
+            for name in ("whole_days", "decimal", "date_format"):
+                del regressor.notes_["table"][part][name]
+        old = TableModel.from_regressor(regressor, "old.npz")
+        assert old.whole_days is False
+        pd.testing.assert_frame_equal(old.predict(read_table(data)), loaded.predict(read_table(data)))
 
 
 class TestInfo:

@@ -12,6 +12,7 @@ from torusgp import TorusGPRegressor
 from torusgp.index_sets import tensor, total_order
 from torusgp.report import render_report
 from torusgp.report._numbers import MINUS, TIMES
+from torusgp.table_models import Judgement
 
 NASTY = ("<script>alert(1)</script>", "\"quoted\" & 'single' $x$ größe 日", "]]> --> </style> {} %s \\ `")
 VOID = {"img", "meta", "br", "input"}
@@ -157,6 +158,10 @@ def case(name):
         return model, X[200:], y[200:], {"title": NASTY[0], "details": {NASTY[1]: NASTY[0]}, **names}
     if name == "alone":
         return fit(X, y, period=period, index_set=tensor(2, 2)), None, None, {}
+    if name == "worthless":
+        judgement = Judgement(874, "the last 20 %, from 2024-05-25 14:00+10:00 on", 2.5, 2.4, -0.01, 0.951)
+        model = fit(X, y, period=period, index_set=tensor(2, 2))
+        return model, X, y, {"judgement": judgement, "whole_days": True, "input_names": ["hour_of_day", "day_of_week"]}
     if name == "one":
         X, y = make_rows((24.0,))
         return fit(X, y, period=24.0, index_set=tensor(1, 4)), X, y, {}
@@ -186,7 +191,7 @@ def case(name):
     return fit(X, np.full(len(X), 3.0), period=period, index_set=tensor(2, 1)), X, np.full(len(X), 3.0), {}
 
 
-CASES = ("seasons", "nasty", "alone", "one", "six", "outputs", "repeated", "cell", "searched", "constant")
+CASES = ("seasons", "nasty", "alone", "worthless", "one", "six", "outputs", "repeated", "cell", "searched", "constant")
 
 
 @cache

@@ -102,16 +102,16 @@ class TestNumbers:
         mean, std = model.predict(X, return_std=True)
         score = np.abs(y - mean) / std
         wanted = {
-            "rows to learn from": 200,
-            "Fourier columns": model.index_set_.n_components,
-            "signal standard deviation": np.sqrt(model.signal_variance_),
+            "rows fitted": 200,
+            "columns": model.index_set_.n_components,
+            "function varies by (standard deviation)": np.sqrt(sobol_indices(model).variance),
             "noise standard deviation": np.sqrt(model.noise_variance_),
             "log evidence": model.log_marginal_likelihood_,
             "truncation error of the kernel": model.truncation_error_,
-            "hold-out: rows": 40,
-            "hold-out: RMSE": np.sqrt(np.mean((y - mean) ** 2)),
-            "hold-out: R²": model.score(X, y),
-            "hold-out: mean negative log loss": np.mean(0.5 * np.log(2 * np.pi * std**2) + score**2 / 2),
+            "these rows": 40,
+            "these rows: RMSE": np.sqrt(np.mean((y - mean) ** 2)),
+            "these rows: R²": model.score(X, y),
+            "these rows: mean negative log loss": np.mean(0.5 * np.log(2 * np.pi * std**2) + score**2 / 2),
             "time to fit": 1.25,
         }
         facts = page("seasons").facts()
@@ -120,9 +120,9 @@ class TestNumbers:
             assert float(cell.attributes["data-value"]) == pytest.approx(value, rel=1e-12)
             assert to_number(cell.text) == pytest.approx(value, rel=0.06)  # the truncation error has two digits
         for level, end in ((50, 0.6744898), (80, 1.2815516), (95, 1.959964)):
-            (cell,) = facts[f"hold-out: in {level}\N{NO-BREAK SPACE}% intervals"]
+            (cell,) = facts[f"these rows: in {level}\N{NO-BREAK SPACE}% intervals"]
             assert float(cell.attributes["data-value"]) == pytest.approx(np.mean(score <= end))
-        assert "MW" in facts["hold-out: RMSE"][0].text
+        assert "MW" in facts["these rows: RMSE"][0].text
 
     def test_shares_are_those_of_the_analysis(self):
         model = case("seasons")[0]
@@ -177,6 +177,21 @@ class TestNumbers:
         cells = page("seasons").section("spectrum").find("tbody").find_all("td")
         found = [float(cell.attributes["data-value"]) for cell in cells]
         assert found == pytest.approx(np.sort(amplitude)[::-1][: len(found)])
+        assert min(found) >= 1e-3 * max(found)
+
+    def test_frequencies_of_which_nothing_is_expected_are_not_drawn(self):
+        X, y = make_rows((24.0,))
+        smooth = Page(render_report(fit(X, y, period=24.0, index_set=tensor(1, 30), length_scale=5.0)))
+        assert "of which the model expects next to nothing are not drawn" in smooth.section("spectrum").all_text()
+        assert "below 10⁻¹²" in smooth.facts()["truncation error of the kernel"][0].text
+        assert "not drawn" not in page("seasons").section("spectrum").all_text()
+
+    def test_the_constant_is_no_wave(self):
+        n_waves = len(case("seasons")[0].index_set_.frequencies) - 1
+        text = page("seasons").section("spectrum").all_text()
+        assert f"a constant and of waves of {n_waves} frequencies" in text
+        assert f"Of {n_waves} frequencies, " in text
+        assert f"a constant, and cosine and sine of {n_waves} waves" in page("seasons").facts()["columns"][0].text
 
 
 class TestCharts:
@@ -235,9 +250,9 @@ class TestCharts:
         scatter = Chart(content.section("predictions").find("figure"))
         assert len(scatter.data["x"]) == 1500
         assert "1,500 rows of 4,000, chosen at random, are drawn" in scatter.caption
-        assert float(content.facts()["hold-out: rows"][0].attributes["data-value"]) == 4000
+        assert float(content.facts()["these rows"][0].attributes["data-value"]) == 4000
         rmse = np.sqrt(np.mean((model.predict(X) - y) ** 2))
-        assert float(content.facts()["hold-out: RMSE"][0].attributes["data-value"]) == pytest.approx(rmse)
+        assert float(content.facts()["these rows: RMSE"][0].attributes["data-value"]) == pytest.approx(rmse)
         # whole weekdays are marked, and are where the extremes are looked for
         weekdays = next(
             chart for chart in charts(content.section("effects")) if chart.title.startswith("Effect of day")
@@ -276,7 +291,7 @@ class TestKindsOfModels:
         for key in ("effects", "interactions", "attribution", "predictions", "spectrum"):
             blocks = list(page("outputs").section(key).find_all("div", class_="output"))
             assert [block.find("h3").text for block in blocks] == ["a", "b"]
-        cells = page("outputs").facts()["given rows: RMSE"]
+        cells = page("outputs").facts()["these rows: RMSE"]
         rmse = np.sqrt(np.mean((model.predict(X) - y) ** 2, axis=0))
         assert [float(cell.attributes["data-value"]) for cell in cells] == pytest.approx(rmse)
         assert [cell.text.partition("\N{NO-BREAK SPACE}")[2] for cell in cells] == ["MW", ""]

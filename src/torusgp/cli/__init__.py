@@ -6,8 +6,10 @@ is a function that knows nothing of them: it returns what it found, and the subc
 
 import io
 import sys
+from importlib.metadata import version
+from typing import Annotated
 
-from torusgp.cli._console import fail
+from torusgp.cli._console import fail, missing_libraries
 from torusgp.cli._demo import add_demo
 from torusgp.cli._fit import add_fit
 from torusgp.cli._info import add_info
@@ -32,18 +34,23 @@ def main():
 
 def make_app():
     """The commands, as a Typer application."""
-    try:
-        import rich.console  # noqa: F401  # only whether it is there matters
-        import typer
-    except ImportError as error:
-        raise ImportError(
-            'The command needs typer and rich. Install them with: pip install "torusgp[cli,plot]"'
-        ) from error
+    if not {"typer", "rich"}.isdisjoint(missing_libraries()):
+        raise ImportError("The command needs typer and rich.")
+    import typer
 
     app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
+    def show_version(wanted):
+        if wanted:
+            print(f"torusgp {version('torusgp')}")
+            raise typer.Exit
+
     @app.callback()
-    def torusgp():
+    def torusgp(
+        version: Annotated[
+            bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version and exit.")
+        ] = False,
+    ):
         """Gaussian-process regression for data that repeats in several directions at once."""
 
     for add in (add_demo, add_fit, add_predict, add_info, add_report, add_inpaint):

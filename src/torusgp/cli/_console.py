@@ -1,7 +1,9 @@
 """What the subcommands share: progress, warnings, errors, and figures with their standard errors."""
 
+import importlib.util
 import json
 import os
+import re
 import sys
 import traceback
 import warnings
@@ -12,12 +14,34 @@ import numpy as np
 
 USER_ERROR, UNEXPECTED = 2, 1  # exit codes
 _EXPECTED = (ImportError, OSError, ValueError)  # their messages are for users
+_LIBRARIES = {"typer": "typer", "rich": "rich", "matplotlib": "matplotlib", "PIL": "pillow"}  # by module
+_LIBRARIES |= {name: name for name in ("pandas", "pyarrow")}
+_ONE_EXTRA = re.compile(r' Install (?:it|them) with: pip install "torusgp\[(?:cli|plot|io)\]"')
 
 
 def fail(error, code=USER_ERROR) -> NoReturn:
     """Say in one line what went wrong, and end."""
-    print(f"Error: {' '.join(str(error).split())}", file=sys.stderr)
+    text = " ".join(str(error).split())
+    if isinstance(error, ImportError):
+        text = _with_all_that_is_missing(text)
+    print(f"Error: {text}", file=sys.stderr)
     raise SystemExit(code)
+
+
+def missing_libraries():
+    """Names of the libraries that some subcommand needs and that are not installed."""
+    return [library for module, library in _LIBRARIES.items() if importlib.util.find_spec(module) is None]
+
+
+def _with_all_that_is_missing(text):
+    """Name all libraries that subcommands miss, so that nobody has to install one after the other."""
+    missing = missing_libraries()
+    if not missing:
+        return text
+    return (
+        f"{_ONE_EXTRA.sub('', text)} Not installed: {', '.join(missing)}. Install all that the command needs with: "
+        'pip install "torusgp[cli,plot,io]"'
+    )
 
 
 @contextmanager

@@ -6,17 +6,31 @@ from pathlib import Path
 from typing import Annotated
 
 from torusgp.cli._console import at_work, errors_told, print_json
-from torusgp.cli._options import beside, check_output, debug_option, drop_missing_option, json_option, split_pair
+from torusgp.cli._options import (
+    beside,
+    check_output,
+    date_format_option,
+    debug_option,
+    decimal_option,
+    drop_missing_option,
+    json_option,
+    split_pair,
+)
 from torusgp.cli._summary import print_summary
 from torusgp.files import write_together
-from torusgp.table_models import TableModel
+from torusgp.table_models import TableModel, words_of_the_command
 from torusgp.tables import read_table
 
 _HELP = """Fit a model to a table, to predict one of its columns from others that repeat.
 
 DATA is a CSV file (.csv, .tsv, or compressed .csv.gz) or a Parquet file. Each --period names a column of numbers and
 the period with which it repeats, in its own units; a column may be given several times. --calendar names a column of
-times and the cycles of the calendar that matter.
+times and the cycles of the calendar that matter; beside day, the others count whole days, unless --moving-days is
+given, which suits what goes on around midnight.
+
+Decimal commas (where semicolons part the columns) and dates such as 31.01.2024 are read without being asked.
+--decimal and --date-format say how numbers and times are written where that is not plain; predict then reads later
+files in the same way.
 
 Some rows are held out to judge the model: the last fifth in time if a column orders the rows (the calendar's, or
 --time), else a random fifth. The figures that are printed come from a model that had not seen them; afterwards the
@@ -25,13 +39,23 @@ model is fitted to all rows, unless --no-refit is given.
 Where time orders the rows, their noise is usually correlated, like weather that lasts for days: then several rows
 are worth one, which is estimated and taken into account. --redundancy 1 takes rows for independent.
 
+--trend linear adds a straight line in time, for a target that also grows or falls steadily, such as sales; forecasts go
+on along it.
+
+--noise-column names known standard deviations of the target: rows count by them. Their common factor is learned and
+printed; 1 means that the error bars are right.
+
 \b
 Examples:
   torusgp fit demand.csv --target demand --calendar time=day,week,year
   torusgp fit demand.csv --target demand --calendar time=day,week,year \\
       --timezone Australia/Melbourne --holdout-from 2014-01-01 -o model.npz
+  torusgp fit demand.csv --target demand --calendar time=day,week \\
+      --date-format "%d/%m/%Y %H:%M" --decimal ,
+  torusgp fit sales.csv --target sales --calendar date=week,year \\
+      --trend linear
   torusgp fit angles.csv --target energy --period phi=360 --period psi=360
-  torusgp fit star.csv --target brightness --period time=auto
+  torusgp fit star.csv --target mag --period time=auto --noise-column mag_err
 """
 
 
@@ -73,6 +97,19 @@ def add_fit(app):
             str | None,
             typer.Option(help="Zone whose clock the calendar reads, if times know theirs.", metavar="ZONE"),
         ] = None,
+        whole_days: Annotated[
+            bool, typer.Option("--whole-days/--moving-days", help="Whether weekdays and dates change at midnight only.")
+        ] = True,
+        decimal: Annotated[str, decimal_option()] = "auto",
+        date_format: Annotated[str, date_format_option()] = "auto",
+        trend: Annotated[
+            str | None,
+            typer.Option(help="'linear' if the target also rises or falls steadily with time.", metavar="linear"),
+        ] = None,
+        noise_column: Annotated[
+            str | None,
+            typer.Option(help="Column of known standard deviations of the target (error bars).", metavar="COLUMN"),
+        ] = None,
         columns: Annotated[
             int | None, typer.Option(help="Most columns of the model; by default as many as help.", metavar="NUMBER")
         ] = None,
@@ -100,14 +137,19 @@ def add_fit(app):
         as_json: Annotated[bool, json_option()] = False,
         debug: Annotated[bool, debug_option()] = False,
     ):
-        with errors_told(debug):
+        with errors_told(debug), words_of_the_command():
             model = TableModel(
                 target,
                 [split_pair(text, "--period", "hour=24") for text in period or []],
                 to_calendar(calendar),
                 time=time_column,
                 timezone=timezone,
+                whole_days=whole_days,
+                decimal=decimal,
+                date_format=date_format,
                 learn_period=list(learn_period or []),
+                trend=to_trend(trend),
+                noise=noise_column,
                 redundancy=to_redundancy(redundancy),
                 kernel=kernel,
                 n_components="auto" if columns is None else columns,
@@ -181,6 +223,13 @@ def to_calendar(text):
         return None
     column, cycles = split_pair(text, "--calendar", "time=day,week,year")
     return {column: [cycle.strip() for cycle in cycles.split(",") if cycle.strip()]}
+
+
+def to_trend(text):
+    """Trend of ``--trend``."""
+    if text not in ("linear", "none", None):
+        raise ValueError(f"--trend must be 'linear', or left out for none, got {text!r}.")
+    return None if text == "none" else text
 
 
 def to_redundancy(text):

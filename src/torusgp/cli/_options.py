@@ -27,6 +27,22 @@ def drop_missing_option():
     return typer.Option("--drop-missing", help="Leave out rows that miss a value, instead of an error.")
 
 
+def decimal_option():
+    """The option ``--decimal``."""
+    import typer
+
+    return typer.Option(help="Sign before decimals, a comma or a point; 'auto' if it is plain.", metavar="SIGN")
+
+
+def date_format_option():
+    """The option ``--date-format``."""
+    import typer
+
+    return typer.Option(
+        help="How times are written, such as '%d/%m/%Y %H:%M'; 'auto' for 2024-01-31 and 31.01.2024.", metavar="FORMAT"
+    )
+
+
 def split_pair(text, option, example):
     """Column and value of an option ``COLUMN=VALUE``.
 

@@ -7,10 +7,18 @@ from pathlib import Path
 from typing import Annotated
 
 from torusgp.cli._console import at_work, errors_told, print_json
-from torusgp.cli._options import check_output, debug_option, drop_missing_option, json_option, split_list
+from torusgp.cli._options import (
+    check_output,
+    date_format_option,
+    debug_option,
+    decimal_option,
+    drop_missing_option,
+    json_option,
+    split_list,
+)
 from torusgp.cli._summary import judgement_facts
 from torusgp.files import write_together
-from torusgp.table_models import TableModel, to_plain
+from torusgp.table_models import TableModel, quantile_name, to_plain, words_of_the_command
 from torusgp.tables import TableError, read_table
 
 _ENDINGS = (".csv", ".csv.gz", ".parquet")
@@ -20,6 +28,8 @@ _HELP = """Predict the target of a model for the rows of a table.
 MODEL is a file that torusgp fit wrote, DATA a table with the columns that the model has as inputs. The result has the
 columns of DATA and beside them mean, std (of a single observation, noise included) and quantiles. If DATA has the
 target, too, predictions are compared with it.
+
+Numbers and times are read as fit was told to read them, unless --decimal and --date-format say otherwise.
 
 \b
 Examples:
@@ -57,16 +67,28 @@ def add_predict(app):
         keep: Annotated[bool, typer.Option("--keep/--no-keep", help="Keep the columns of DATA.")] = True,
         prefix: Annotated[str, typer.Option(help="Put before the names of the new columns.")] = "",
         drop_missing: Annotated[bool, drop_missing_option()] = False,
+        decimal: Annotated[str | None, decimal_option()] = None,
+        date_format: Annotated[str | None, date_format_option()] = None,
         as_json: Annotated[bool, json_option()] = False,
         debug: Annotated[bool, debug_option()] = False,
     ):
-        with errors_told(debug):
+        with errors_told(debug), words_of_the_command():
             with at_work("reading"):
                 result, judgement = predict_file(
-                    model, data, output, split_list(quantiles, "--quantiles"), keep, prefix, drop_missing
+                    model,
+                    data,
+                    output,
+                    split_list(quantiles, "--quantiles"),
+                    keep,
+                    prefix,
+                    drop_missing,
+                    decimal=decimal,
+                    date_format=date_format,
                 )
+            interval = widest_interval(split_list(quantiles, "--quantiles"), prefix)
             if as_json:
                 content = {"model": str(model), "data": str(data), "rows": len(result), "judgement": judgement}
+                content["interval"] = interval
                 if output is None:
                     content["predictions"] = to_records(result)
                 print_json(content | {"output": None if output is None else str(output)})
@@ -75,12 +97,25 @@ def add_predict(app):
                 sys.stdout.flush()
             else:
                 print(f"{len(result):,} predictions: {output}")
+                if interval is not None:
+                    print(f"  {interval['from']} to {interval['to']}: {interval['percent']:.4g} % of the values")
                 if judgement is not None:
                     facts = [f"  {name:16}{value}" for name, value in judgement_facts(judgement).items()]
                     print("\n".join([f"Compared with the target in {data}:", *facts]))
 
 
-def predict_file(model, path, output=None, quantiles=(0.05, 0.5, 0.95), keep=True, prefix="", drop_missing=False):
+def predict_file(
+    model,
+    path,
+    output=None,
+    quantiles=(0.05, 0.5, 0.95),
+    keep=True,
+    prefix="",
+    drop_missing=False,
+    *,
+    decimal=None,
+    date_format=None,
+):
     """Predict for the rows of a table file, and write the result.
 
     Parameters
@@ -99,6 +134,8 @@ def predict_file(model, path, output=None, quantiles=(0.05, 0.5, 0.95), keep=Tru
         Put before the names of the new columns.
     drop_missing : bool, default=False
         Leave out rows that miss an input.
+    decimal, date_format : str, optional
+        How numbers and times are written; by default as the model was told.
 
     Returns
     -------
@@ -111,6 +148,7 @@ def predict_file(model, path, output=None, quantiles=(0.05, 0.5, 0.95), keep=Tru
             raise ValueError(f"Cannot write {output}: its name has to end in {', '.join(_ENDINGS)}.")
         check_output(output, path, model)
     fitted = TableModel.load(model).set_params(drop_missing=drop_missing)
+    fitted.read_as(decimal=decimal, date_format=date_format)
     frame = read_table(path)
     result = fitted.predict(frame, quantiles, source=path).add_prefix(prefix)
     clash = [name for name in result.columns if keep and name in frame.columns]
@@ -125,6 +163,33 @@ def predict_file(model, path, output=None, quantiles=(0.05, 0.5, 0.95), keep=Tru
     if output is not None:
         write_together({output: encode(result, output)})
     return result, judgement
+
+
+def widest_interval(quantiles, prefix=""):
+    """Which columns bound the widest interval, and what share of the values it is to hold.
+
+    Parameters
+    ----------
+    quantiles : sequence of float
+        Quantiles that are predicted.
+    prefix : str, default=""
+        Put before the names of their columns.
+
+    Returns
+    -------
+    dict or None
+        Names "from" and "to", and "percent"; None if there are not two quantiles.
+
+    Examples
+    --------
+    >>> widest_interval([0.05, 0.5, 0.95])
+    {'from': 'q05', 'to': 'q95', 'percent': 90.0}
+    """
+    if len(set(quantiles)) < 2:
+        return None
+    low, high = min(quantiles), max(quantiles)
+    names = [f"{prefix}{quantile_name(one)}" for one in (low, high)]
+    return {"from": names[0], "to": names[1], "percent": round(100 * (high - low), 10)}
 
 
 def encode(frame, path):

@@ -4,12 +4,20 @@ from pathlib import Path
 from typing import Annotated
 
 from torusgp.cli._console import at_work, errors_told, print_json
-from torusgp.cli._options import beside, check_output, debug_option, drop_missing_option, json_option
+from torusgp.cli._options import (
+    beside,
+    check_output,
+    date_format_option,
+    debug_option,
+    decimal_option,
+    drop_missing_option,
+    json_option,
+)
 from torusgp.cli._summary import summary_facts
 from torusgp.files import write_together
 from torusgp.plotting._base import check_matplotlib
 from torusgp.report import render_report
-from torusgp.table_models import TableModel
+from torusgp.table_models import TableModel, words_of_the_command
 from torusgp.tables import read_table
 
 _HELP = """Write a page about a model, to open in a browser: effects of its inputs, what matters, predictions.
@@ -22,6 +30,9 @@ Examples:
   torusgp report model.npz -o report.html
   torusgp report model.npz next-year.csv --new-rows -o report.html
 """
+
+_LINE = "Beside what repeats there is a line, which goes on in forecasts. On this page targets are without it."
+_SAID_ANYWAY = {"target", "model", "signal, noise", "log evidence", "held out", "RMSE, R2", "MNLL", "95 % intervals"}
 
 
 def add_report(app):
@@ -47,20 +58,31 @@ def add_report(app):
         ] = None,
         title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
         drop_missing: Annotated[bool, drop_missing_option()] = False,
+        decimal: Annotated[str | None, decimal_option()] = None,
+        date_format: Annotated[str | None, date_format_option()] = None,
         as_json: Annotated[bool, json_option()] = False,
         debug: Annotated[bool, debug_option()] = False,
     ):
-        with errors_told(debug):
+        with errors_told(debug), words_of_the_command():
             place = beside(model, "-report.html") if output is None else output
             with at_work("drawing"):
-                report_file(model, place, data, new=new, title=title, drop_missing=drop_missing)
+                report_file(
+                    model,
+                    place,
+                    data,
+                    new=new,
+                    title=title,
+                    drop_missing=drop_missing,
+                    decimal=decimal,
+                    date_format=date_format,
+                )
             if as_json:
                 print_json({"model": str(model), "data": None if data is None else str(data), "output": str(place)})
             else:
                 print(f"Page: {place}")
 
 
-def report_file(model, output, path=None, *, new=None, title=None, drop_missing=False):
+def report_file(model, output, path=None, *, new=None, title=None, drop_missing=False, decimal=None, date_format=None):
     """Write a page about the file of a table model.
 
     Parameters
@@ -77,13 +99,22 @@ def report_file(model, output, path=None, *, new=None, title=None, drop_missing=
         Heading of the page.
     drop_missing : bool, default=False
         Leave out rows that miss an input.
+    decimal, date_format : str, optional
+        How numbers and times of the table are written; by default as the model was told.
     """
     if output.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"Cannot write {output}: the name of a page has to end in .html.")
     check_output(output, model, path)
     check_matplotlib()
     table = TableModel.load(model).set_params(drop_missing=drop_missing)
-    rows = (None, None) if path is None else table.read(read_table(path), source=path)
+    table.read_as(decimal=decimal, date_format=date_format)
+    rows, std = (None, None), None
+    if path is not None:
+        frame = read_table(path)
+        rows = table.read(frame, source=path)
+        std = table.predict(frame, source=path)["std"].loc[rows[0].index]  # which knows the noise of each row
+    summary = table.summary()
+    details = {name: value for name, value in summary_facts(summary).items() if name not in _SAID_ANYWAY}
     page = render_report(
         table.model_,
         *rows,
@@ -91,6 +122,18 @@ def report_file(model, output, path=None, *, new=None, title=None, drop_missing=
         title=title or f"What predicts {table.target}",
         target_names=table.target,
         fit_seconds=table.notes_.get("seconds"),
-        details=summary_facts(table.summary()),
+        details=details,
+        n_rows=table.n_rows_,
+        judgement=table.judgement_,
+        noise_std=summary["noise_std"],
+        predicted_std=std,
+        whole_days=_has_whole_days(table),
+        notes=[_LINE] if summary.get("trend") else [],
     )
     write_together({output: page.encode("utf-8")})
+
+
+def _has_whole_days(table):
+    """Whether weekdays of a calendar are whole, which they are beside the hours alone; None without a calendar."""
+    calendar = table.inputs_.calendar
+    return None if calendar is None else "day" in calendar[1] and getattr(table.inputs_, "whole_days", False)

@@ -1,7 +1,5 @@
 """Tables in the terminal of what a table model learned, from its summary."""
 
-import numpy as np
-
 from torusgp.cli._console import with_error
 
 _MOST_SHARES = 8
@@ -24,12 +22,17 @@ def print_summary(summary, facts):
     console.print(_inputs(summary))
     console.print()
     console.print(_facts(summary_facts(summary) | facts))
+    if summary.get("explains_nothing"):
+        console.print(Text("\nNothing of the rows held out is explained, so there are no shares to show."))
+        return
     if summary["attribution"]:
         console.print()
         console.print(_shares(summary))
     left = len(summary["attribution"]) - _MOST_SHARES
     if left > 0:
         console.print(Text(f"{left} smaller ones are left out."))
+    if summary["attribution"] and summary.get("trend"):
+        console.print(Text("Shares are those of what repeats; the trend is not part of the variance."))
 
 
 def summary_facts(summary):
@@ -48,8 +51,11 @@ def summary_facts(summary):
     dropped = f" ({rows['dropped']:,} dropped, which missed a value)" if rows["dropped"] else ""
     facts = {"target": summary["target"], "rows fitted": f"{rows['fitted']:,}{dropped}"}
     if rows["redundancy"] > 1:
-        each = with_error(rows["redundancy"], rows["redundancy_std"] or np.nan)
-        facts["rows count as"] = f"{rows['effective']:,.0f} independent ones: {each} rows are worth one"
+        found = rows.get("redundancy_found")  # absent from files of before it was told
+        estimate = "" if found is None else f" (from their errors: {with_error(found, rows['redundancy_std'])})"
+        facts["rows count as"] = (
+            f"{rows['effective']:,.0f} independent ones: {rows['redundancy']:.3g} are worth one{estimate}"
+        )
     elif rows["redundancy_is"] == "estimated":
         facts["rows count as"] = "one each: their noise is not clearly correlated"
     if summary["calendar"]:
@@ -58,9 +64,16 @@ def summary_facts(summary):
     limit = summary["max_interaction"]
     limited = "" if limit is None else f", at most {limit} input(s) together"
     facts["model"] = f"{summary['columns']} columns, {summary['kernel'].replace('_', ' ')} kernel{limited}"
+    line = summary.get("trend")  # absent from files of before there was one
+    if line is not None:
+        slope = with_error(line["slope"], line["slope_std"])
+        facts["trend"] = f"{slope} per {line['per']}, along a line in {line['column']} that goes on in forecasts"
     if summary["has_trend"]:
         facts["slow change"] = "a trend beside the period is part of predictions"
     facts["signal, noise"] = f"standard deviations {summary['signal_std']:.4g} and {summary['noise_std']:.4g}"
+    if summary.get("noise_factor") is not None:
+        factor = summary["noise_factor"]
+        facts["error bars"] = f"the noise is {factor:.3g} times what {summary['noise_column']} says"
     facts["log evidence"] = f"{summary['log_evidence']:.1f}"
     if holdout is not None:
         facts["held out"] = f"{holdout['n_rows']:,} rows: {holdout['rows']}"
@@ -96,7 +109,9 @@ def _inputs(summary):
     table.add_column("length scale", justify="right")
     for one in summary["inputs"]:
         period, scale = (_with_error(one[name], one[f"{name}_std"]) for name in ("period", "length_scale"))
-        table.add_row(_text(one["name"]), f"{period} ({one['period_is']})", scale)
+        bound = one.get("length_scale_bound")  # absent from files of before it was told
+        reached = "" if bound is None else f" ({'least' if bound == 'lower' else 'largest'} allowed)"
+        table.add_row(_text(one["name"]), f"{period} ({one['period_is']})", f"{scale}{reached}")
     return table
 
 

@@ -13,26 +13,28 @@ _BAR_HEIGHT = 16
 
 def attribution(subject):
     """Section of the shares."""
-    if subject.indices is None:
-        return element("p", subject.why_no_indices, class_="note")
-    return join(
-        [
-            element(
-                "p",
-                "How much of the variance of the predicted function comes from each input alone, and from inputs that "
-                f"act together ({TIMES}). Shares add up to 100 %; the thin line is the 95 % interval. "
-                '"Takes part in" adds up all shares that an input has a part in: what would be lost without it.',
-            ),
-            _slow_note(subject),
-            subject.for_each_output(lambda output: _table(subject, output)),
-        ]
+    if len(subject.dimensions) == 1:
+        return element("p", "There is one input with one period: all that varies in predictions comes from it.")
+    legend = element(
+        "p",
+        "How much of the variance of the predicted function comes from each input alone, and from inputs that act "
+        f"together ({TIMES}). Shares add up to 100 %; the thin line is the 95 % interval. "
+        '"Takes part in" adds up all shares that an input has a part in: what would be lost without it.',
     )
+    has_shares = any(subject.why_no_shares(output) is None for output in subject.drawn_outputs)
+    shares = subject.for_each_output(lambda output: _shares(subject, output))
+    return join([legend, _slow_note(subject), shares]) if has_shares else shares
 
 
 def _slow_note(subject):
     if subject.model.trend_ is None:
         return None
     return element("p", "Slow change beside the period is not counted.", class_="note")
+
+
+def _shares(subject, output):
+    missing = subject.why_no_shares(output)
+    return _table(subject, output) if missing is None else element("p", missing, class_="note")
 
 
 def _table(subject, output):

@@ -34,18 +34,16 @@ def main_effects(subject):
 
 def interactions(subject):
     """Section of pairs that act together."""
-    return join(
-        [
-            element(
-                "p",
-                "Where the effect of one input depends on another. Lines show the average target along one input, for "
-                "four values of the other: if they were the same line, only shifted, the inputs would not interact. "
-                "The maps show what a pair does together beyond the sum of what each does alone, and how uncertain "
-                "that is.",
-            ),
-            subject.for_each_output(lambda output: _pairs(subject, output)),
-        ]
+    if len(subject.dimensions) == 1:
+        return element("p", "There is one input with one period: nothing to interact with.")
+    content = subject.for_each_output(lambda output: _pairs(subject, output))
+    legend = (
+        " Lines show the average target along one input, for four values of the other: if they were the same line, "
+        "only shifted, the inputs would not interact. The maps show what a pair does together beyond the sum of what "
+        "each does alone, and how uncertain that is."
     )
+    shown = legend if "<figure" in content else ""
+    return join([element("p", f"Where the effect of one input depends on another.{shown}"), content])
 
 
 def extremes(subject, dimension, output):
@@ -60,7 +58,7 @@ def extremes(subject, dimension, output):
 
 def _lines(subject, output):
     order = list(range(len(subject.dimensions)))
-    if subject.indices is not None:
+    if subject.why_no_shares(output) is None:
         share = subject.share(output)
         order = sorted(order, key=lambda d: -share[d])
     drawn, left = order[:MOST_LINES], order[MOST_LINES:]
@@ -68,7 +66,7 @@ def _lines(subject, output):
     if left:
         names = listed(subject.dimensions[d].name for d in left)
         note = element("p", f"Without a picture, since they do least: {names}.", class_="note")
-    return join([figures(*(_line(subject, d, output) for d in drawn)), note])
+    return join([subject.caution(output), figures(*(_line(subject, d, output) for d in drawn)), note])
 
 
 def _line(subject, dimension, output):
@@ -89,7 +87,9 @@ def _line(subject, dimension, output):
         Sayings((f"{of.name}: ", "effect "), lines),
         zero=True,
     )
-    shared = "" if subject.indices is None else f" {_percent_of(subject, dimension, output)} of the variance."
+    shared = ""
+    if len(subject.dimensions) > 1 and subject.why_no_shares(output) is None:
+        shared = f" {_percent_of(subject, dimension, output)} of the variance."
     return figure(
         chart,
         join([element("strong", of.name), f": {extremes(subject, dimension, output)}.{shared}"]),
@@ -102,10 +102,9 @@ def _percent_of(subject, component, output):
 
 
 def _pairs(subject, output):
-    if len(subject.dimensions) == 1:
-        return element("p", "There is one input with one period: nothing to interact with.")
-    if subject.indices is None:
-        return element("p", subject.why_no_indices)
+    missing = subject.why_no_shares(output)
+    if missing is not None:
+        return element("p", missing, class_="note")
     share = subject.share(output)
     pairs = [i for i, component in enumerate(subject.indices.components) if len(component) == 2]
     pairs.sort(key=lambda i: -share[i])
@@ -140,8 +139,10 @@ def _profiles(subject, along, other, output):
     """The average target along one input, for some values of another."""
     of, by, target = subject.dimensions[along], subject.dimensions[other], subject.targets[output]
     x, places = np.linspace(0.0, of.period, _PROFILE_POINTS), by.quarters()
-    found = effect(subject.model, (along, other), joint=True, grid=(x, places))
-    mean, half = (values.reshape(len(x), len(places), -1)[..., output] for values in (found.mean, _HALF * found.std))
+    if subject.has_days(along, (along, other)):
+        x = np.arange(of.period)
+    mean, std = _on_grid(subject, (along, other), (x, places), output, joint=True)
+    half = _HALF * std
     names = [by.describe(place) for place in places]
     digits = digits_for(mean, np.ptp(mean) / 10)
     lines = [
@@ -161,26 +162,43 @@ def _profiles(subject, along, other, output):
     return figure(chart, f"{title}.{slow}", chart=True, more=legend(f"{by.name} {name}" for name in names))
 
 
+def _on_grid(subject, pair, grid, output, joint=False):
+    """Mean and standard deviation of the effect of a pair on a grid, of days and their hours where these are both."""
+    points = np.stack(np.meshgrid(*grid, indexing="ij"), axis=-1).reshape(-1, 2)
+    if set(pair) == set(subject.moving_week or ()):
+        # the grid has whole days; at 15:00 on Monday the week has gone on to 0.625
+        hour, week = map(pair.index, subject.moving_week)
+        points[:, week] += points[:, hour] / subject.dimensions[subject.moving_week[0]].period
+    values = effect(subject.model, pair, joint=joint, n_points=2)(points, return_std=True)
+    return (each.reshape(*map(len, grid), -1)[..., output] for each in values)
+
+
 def _maps(subject, pair, output):
-    found = effect(subject.model, pair, n_points=_MAP_POINTS)
-    mean, std = (values.reshape(*map(len, found.grid), -1)[..., output] for values in (found.mean, found.std))
     first, second = (subject.dimensions[d] for d in pair)
+    periods = [subject.dimensions[d].period for d in pair]
+    grid = [
+        np.arange(period) if subject.has_days(d, pair) else np.linspace(0.0, period, _MAP_POINTS)
+        for d, period in zip(pair, periods, strict=True)
+    ]
+    mean, std = _on_grid(subject, pair, grid, output)
     target = subject.targets[output]
     display = EffectDisplay(
-        found.grid,
+        tuple(grid),
         mean,
         std,
         tuple(literal(dimension.axis_label) for dimension in (first, second)),
         target=literal(target.axis_label),
-        period=found.period,
+        period=tuple(periods),
     )
 
     def draw(drawings):
         # cells of one colour each: shades between them would take ten times the bytes
         display.plot([one.subplots() for one in drawings], shading="nearest")
-        for ax in display.axes_:
-            set_ticks(ax, "x", first.ticks())
-            set_ticks(ax, "y", second.ticks())
+        for axis, one, values in zip("xy", (first, second), grid, strict=True):
+            for ax in display.axes_:
+                set_ticks(ax, axis, one.ticks())
+            if len(values) < _MAP_POINTS:  # whole days, whose cells begin half a day before
+                display.ax_.set(**{f"{axis}lim": (-0.5, len(values) - 0.5)})
 
     name = shorten(subject.component_name(pair))
     reach = with_unit(number(np.abs(mean).max(), 3), target.unit)

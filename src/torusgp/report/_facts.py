@@ -67,7 +67,7 @@ class Judgement:
         )
 
 
-def judge(model, X, y):
+def judge(model, X, y, predicted_std=None):
     """Compare the predictions of a fitted model with observations.
 
     Parameters
@@ -76,6 +76,8 @@ def judge(model, X, y):
         Fitted regressor.
     X, y : array-like
         Rows.
+    predicted_std : array-like, optional
+        Standard deviations of predicted observations; by default those of the model.
 
     Returns
     -------
@@ -100,10 +102,12 @@ def judge(model, X, y):
         # the columns are in the order of fitting; names would need the library that the names came from
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         mean, std = (values.reshape(len(observed), -1) for values in model.predict(X, return_std=True))
+    if predicted_std is not None:
+        std = np.asarray(predicted_std, dtype=float).reshape(std.shape)
     return tuple(Judgement.from_predictions(*columns) for columns in zip(observed.T, mean.T, std.T, strict=True))
 
 
-def is_fitted_to(model, y):
+def is_fitted_to(model, y, n_rows=None):
     """Whether these seem to be the very rows that a model was fitted to: their number, mean and variance agree.
 
     Parameters
@@ -112,6 +116,8 @@ def is_fitted_to(model, y):
         Fitted regressor.
     y : array-like
         Targets.
+    n_rows : int, optional
+        Number of rows of the fit, if each had the same weight; by default the sum of their weights.
 
     Returns
     -------
@@ -119,7 +125,7 @@ def is_fitted_to(model, y):
         False also where that cannot be told, beside a slow change.
     """
     y = np.asarray(y, dtype=float).reshape(len(y), -1)
-    if model.trend_ is not None or len(y) != model.n_samples_seen_:
+    if model.trend_ is not None or len(y) != (model.n_samples_seen_ if n_rows is None else n_rows):
         return False
     linear, center = model.statistics_.linear(model.index_set_)
     if linear.log_precision or y.shape[1] != len(center):
@@ -128,7 +134,7 @@ def is_fitted_to(model, y):
     rounding = 1e-6 * np.sqrt(variance) + 1e-13 * np.abs(mean)  # that of non-uniform transforms, and of the targets
     return bool(
         (np.abs(mean - center) <= rounding).all()
-        and (np.abs(variance - linear.squares / len(y)) <= rounding * (np.sqrt(variance) + rounding)).all()
+        and (np.abs(variance - linear.squares / linear.n_samples) <= rounding * (np.sqrt(variance) + rounding)).all()
     )
 
 

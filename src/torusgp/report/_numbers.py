@@ -31,6 +31,30 @@ def number(value, digits=4):
     return f"{mantissa} {TIMES} 10{str(int(power)).translate(_SUPERSCRIPTS)}".replace("-", MINUS)
 
 
+def decimal(value):
+    """A number with one digit after the point.
+
+    Examples
+    --------
+    >>> decimal(12476.279)
+    '12,476.3'
+    """
+    return f"{value:,.1f}".replace("-", MINUS)
+
+
+def or_below(value, floor=1e-12):
+    """A small number to two digits, or that it is less than rounding errors are.
+
+    Examples
+    --------
+    >>> or_below(0.000236), or_below(2.5e-31)
+    ('0.00024', 'below 10⁻¹²')
+    """
+    if value >= floor:
+        return number(value, 2)
+    return f"below 10{str(round(np.log10(floor))).translate(_SUPERSCRIPTS)}"
+
+
 def with_error(value, error):
     """A number and its standard error, to the second digit of the error.
 

@@ -30,6 +30,7 @@ def parameters(subject):
     """Section of what was learned."""
     model = subject.model
     parts = [
+        subject.caution(0) if len(subject.targets) == 1 else None,
         element(
             "p",
             "Along each input the function is a sum of waves with this period. What varies is alike, correlated by one "
@@ -167,18 +168,18 @@ def _variance_table(subject):
     rows = []
     for q, target in enumerate(subject.targets):
         cells = []
-        for name, std in (("signal_variance", subject.signal_std[q]), ("noise_variance", subject.noise_std[q])):
-            variance = float(np.atleast_1d(getattr(model, f"{name}_"))[q])
-            cells.append(element("td", quantity(std, target.unit, 4), data_value=repr(variance)))
+        for std in (subject.function_std[q], subject.noise_std[q], subject.signal_std[q]):
+            cells.append(element("td", quantity(std, target.unit, 4), data_value=repr(float(std**2))))
         rows.append([target.name, *cells])
-    learned = ("learned" if name in model.learn else "given" for name in ("signal_variance", "noise_variance"))
-    header = [f"{name} ({how})" for name, how in zip(("signal", "noise"), learned, strict=True)]
+    learned = ("learned" if name in model.learn else "given" for name in ("noise_variance", "signal_variance"))
+    header = ["function", *(f"{name} ({how})" for name, how in zip(("noise", "prior"), learned, strict=True))]
     return join(
         [
             element(
                 "p",
-                "Standard deviations: how far the function lies from its mean, and how far single rows scatter around "
-                "the function, by the model's account.",
+                "Standard deviations: how far the predicted function lies from its mean, how far single rows scatter "
+                "around it by the model's account, and how far from the mean the model let the function be before it "
+                "saw the rows. The last may be much larger than the first: it allows for an unknown level, too.",
             ),
             table(["target", *header], rows),
         ]

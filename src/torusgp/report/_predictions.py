@@ -34,16 +34,6 @@ def predictions(subject):
     )
 
 
-def which_rows(subject):
-    """The rows of the comparison, as a noun."""
-    n_rows = count(len(subject.X), "row")
-    return {
-        "new": f"{n_rows} it was not fitted to",
-        "fitted": f"the {n_rows} it was fitted to",
-        "unknown": f"the {n_rows} given to compare with",
-    }[subject.rows_are]
-
-
 def _one(subject, output):
     return join(
         [

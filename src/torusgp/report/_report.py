@@ -43,6 +43,12 @@ def render_report(
     target_units=None,
     fit_seconds=None,
     details=None,
+    n_rows=None,
+    judgement=None,
+    noise_std=None,
+    predicted_std=None,
+    whole_days=None,
+    notes=(),
 ):
     """A page about a fitted regressor, as HTML.
 
@@ -70,7 +76,24 @@ def render_report(
     fit_seconds : float, optional
         How long the fit took.
     details : dict of str to str, optional
-        More lines of the table of facts, such as the date or the file of the data.
+        More lines of the table of facts, such as the date or the file of the data. One that the page has, too, takes
+        its place.
+    n_rows : int, optional
+        How many rows the model was fitted to, where each had the same weight. By default the sum of their weights, if
+        it is a whole number.
+    judgement : torusgp.table_models.Judgement, optional
+        How predictions fared on rows that were held out when the model was fitted, such as ``judgement_`` of a
+        :class:`torusgp.TableModel`.
+    noise_std : float or array-like of shape (n_outputs,), optional
+        Standard deviation of the noise of a typical row, where rows differ in it; by default that of the model.
+    predicted_std : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
+        Standard deviations of predicted observations of the rows of X, where more is known of these than the model
+        knows, such as their own noise.
+    whole_days : bool, optional
+        Whether a column "day_of_week" counts whole days, or moves on with the hour of the day. By default the rows of
+        X, or else the sums of the model, tell.
+    notes : sequence of str, default=()
+        More lines of what to bear in mind.
 
     Returns
     -------
@@ -92,7 +115,21 @@ def render_report(
         raise TypeError(f"model must be a TorusGPRegressor, got {type(model).__name__}.")
     check_is_fitted(model, "statistics_")
     check_matplotlib()
-    subject = Subject.from_model(model, X, y, holdout, input_names, input_units, target_names, target_units)
+    subject = Subject.from_model(
+        model,
+        X,
+        y,
+        holdout,
+        input_names=input_names,
+        input_units=input_units,
+        target_names=target_names,
+        target_units=target_units,
+        n_rows=n_rows,
+        judgement=judgement,
+        noise_std=noise_std,
+        predicted_std=predicted_std,
+        whole_days=whole_days,
+    )
     title = "What the model learned" if title is None else str(title)
     sections = {key: (name, build(subject)) for key, (name, build) in _SECTIONS.items()}
     sections = {key: pair for key, pair in sections.items() if pair[1] is not None}
@@ -104,7 +141,9 @@ def render_report(
                 element("p", opening(subject), class_="opening"),
                 _output_choice(subject),
             ),
-            element("section", element("h2", "In short"), summary(subject, _version(), fit_seconds, details or {})),
+            element(
+                "section", element("h2", "In short"), summary(subject, _version(), fit_seconds, details or {}, notes)
+            ),
             element(
                 "nav",
                 *(element("a", name, href=f"#{key}", id=f"tab-{key}") for key, (name, _) in sections.items()),

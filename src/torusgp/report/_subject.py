@@ -5,12 +5,15 @@ from functools import cached_property
 
 import numpy as np
 
-from torusgp.analysis import effect, sobol_indices
+from torusgp.analysis import effect
 from torusgp.features import resolve_columns
 from torusgp.regression import TorusGPRegressor
 from torusgp.report._facts import entangled_components, is_fitted_to, judge, levels_along
 from torusgp.report._labels import describe_dimensions, describe_inputs, describe_targets
 from torusgp.report._markup import element, join
+from torusgp.report._scores import Score, explains_nothing
+from torusgp.report._shares import shares_of_variance
+from torusgp.report._waves import MeanWaves, week_moves_in
 
 MOST_OUTPUTS = 6  # targets that get pictures
 _LINE_POINTS = (121, 961)  # of a main effect, at least and at most
@@ -38,6 +41,14 @@ class Subject:
         Whether the model was fitted to these rows.
     looks_fitted : bool
         Whether they seem to be these, whatever was said.
+    n_rows : int or None
+        Number of rows that the model was fitted to; None if only their weights are known.
+    holdout_score : Score or None
+        How it fared on rows held out when it was fitted.
+    whole_days : bool or None
+        Whether weekdays are whole days or move on with the hour; None if that is not known.
+    noise_std : ndarray of shape (n_outputs,)
+        Standard deviation of the noise of each target, of a typical row.
     """
 
     model: TorusGPRegressor
@@ -48,32 +59,66 @@ class Subject:
     judgements: tuple
     rows_are: str
     looks_fitted: bool
+    n_rows: int | None
+    holdout_score: Score | None
+    whole_days: bool | None
+    noise_std: np.ndarray
 
     @classmethod
-    def from_model(cls, model, X, y, holdout, input_names=None, input_units=None, target_names=None, target_units=None):
+    def from_model(
+        cls,
+        model,
+        X,
+        y,
+        holdout,
+        *,
+        input_names=None,
+        input_units=None,
+        target_names=None,
+        target_units=None,
+        n_rows=None,
+        judgement=None,
+        noise_std=None,
+        predicted_std=None,
+        whole_days=None,
+    ):
         """Collect it; see :func:`torusgp.report.render_report` for the arguments."""
         if (X is None) != (y is None):
             raise ValueError(f"X and y must be given together, got {'y' if X is None else 'X'} alone.")
         if holdout not in (True, False, None):
             raise ValueError(f"holdout must be True, False or None, got {holdout!r}.")
+        if n_rows is not None and not (isinstance(n_rows, int | np.integer) and n_rows > 0):
+            raise ValueError(f"n_rows must be a number of rows, got {n_rows!r}.")
         rows_are = {True: "new", False: "fitted", None: "unknown"}[holdout]
         judgements, looks_fitted = (), False
         if X is not None:
-            judgements = judge(model, X, y)
-            looks_fitted = is_fitted_to(model, y)
+            judgements = judge(model, X, y, predicted_std)
+            looks_fitted = is_fitted_to(model, y, n_rows)
             if holdout is None and looks_fitted:
                 rows_are = "fitted"
             X = np.asarray(X, dtype=float)
         inputs = describe_inputs(model, input_names, input_units)
+        targets = describe_targets(model, y, target_names, target_units)
+        if judgement is not None and len(targets) > 1:
+            raise ValueError(f"judgement is that of one target, but the model has {len(targets)}.")
+        if n_rows is None and float(model.n_samples_seen_).is_integer():  # weights are repetitions
+            n_rows = int(model.n_samples_seen_)
         return cls(
             model,
             inputs,
             describe_dimensions(model, inputs),
-            describe_targets(model, y, target_names, target_units),
+            targets,
             X,
             judgements,
             rows_are,
             looks_fitted,
+            n_rows,
+            None if judgement is None else Score.from_holdout(judgement),
+            whole_days,
+            np.broadcast_to(
+                np.sqrt(model.noise_variance_) if noise_std is None else np.asarray(noise_std, dtype=float),
+                len(targets),
+            ),
         )
 
     @property
@@ -87,31 +132,61 @@ class Subject:
         return range(min(len(self.targets), MOST_OUTPUTS))
 
     @property
-    def noise_std(self):
-        """Standard deviation of the noise of each target."""
-        return np.sqrt(np.atleast_1d(self.model.noise_variance_))
-
-    @property
     def signal_std(self):
         """Prior standard deviation of the function of each target."""
         return np.sqrt(np.atleast_1d(self.model.signal_variance_))
 
+    @property
+    def function_std(self):
+        """Standard deviation of the predicted function of each target, around its mean over the torus."""
+        weights = self.model.coef_.reshape(self.model.index_set_.n_components, -1)
+        is_constant = self._attributed[1]  # but for rounding
+        return np.where(is_constant, 0.0, np.sqrt(np.sum(weights[1:] ** 2, axis=0) / 2))
+
+    @property
+    def rows_as_one(self):
+        """How many rows count as one, by their weights; one if their number is not known."""
+        ratio = 1.0 if self.n_rows is None else self.n_rows / float(self.model.n_samples_seen_)
+        return 1.0 if np.isclose(ratio, 1.0, rtol=1e-9) else ratio
+
+    def scores(self, output):
+        """How predictions of a target fared, the most telling rows first."""
+        held_out = [] if self.holdout_score is None else [self.holdout_score]
+        if not self.judgements:
+            return held_out
+        given = [Score.from_judgement(self.judgements[output], self.rows_are)]
+        return given + held_out if self.rows_are == "new" else held_out + given
+
+    def explains_nothing(self, output):
+        """Whether the model is no better than the mean of a target."""
+        return explains_nothing(self.scores(output))
+
+    def caution(self, output):
+        """A line for sections that show what a model learned which explains nothing, or None."""
+        if not self.explains_nothing(output):
+            return None
+        said = f"The model explains nothing of {self.scores(output)[0].rows}: what it learned means nothing."
+        return element("p", element("strong", said))
+
     @cached_property
     def _attributed(self):
-        try:
-            return sobol_indices(self.model), None
-        except ValueError as error:  # a constant prediction
-            return None, f"Which inputs matter is not said. {error}"
+        return shares_of_variance(self.model)
 
     @property
     def indices(self):
-        """Shares of the variance, or None if there is none to share."""
+        """Shares of the variance; those of a target without shares mean nothing."""
         return self._attributed[0]
 
-    @property
-    def why_no_indices(self):
-        """Why there are none."""
-        return self._attributed[1]
+    def why_no_shares(self, output):
+        """Why a target has no shares, or None if it has."""
+        if self._attributed[1][output]:
+            of = "the target" if len(self.targets) == 1 else self.targets[output].name
+            reason = f"The predicted function of {of} is constant: it has no variance to attribute."
+        elif self.explains_nothing(output):
+            reason = f"The model explains nothing of {self.scores(output)[0].rows}, so shares would mean nothing."
+        else:
+            return None
+        return f"Which inputs matter is not said. {reason}"
 
     def share(self, output):
         """Shares of the components in the variance of one target."""
@@ -138,9 +213,15 @@ class Subject:
     @cached_property
     def levels(self):
         """Values of each dimension, where the rows have few that are evenly spaced, such as whole weekdays; or None."""
-        if self.X is None:
-            return [None] * len(self.dimensions)
-        return [levels_along(self.model, self.X, d, one.period) for d, one in enumerate(self.dimensions)]
+        found, waves = [], MeanWaves(self.model)
+        for d, one in enumerate(self.dimensions):
+            levels = None if self.X is None else levels_along(self.model, self.X, d, one.period)
+            if levels is None and one.calendar == "day_of_week" and self.whole_days is not None:
+                levels = np.arange(one.period) if self.whole_days else None
+            elif levels is None:
+                levels = waves.levels(d, one.period)
+            found.append(levels)
+        return found
 
     def effect_at_levels(self, dimension, output):
         """Levels and the main effect there, or None where a dimension has no levels."""
@@ -153,6 +234,27 @@ class Subject:
     def entangled(self):
         """Components that the data cannot tell apart."""
         return entangled_components(self.model)
+
+    @cached_property
+    def moving_week(self):
+        """Positions of hour and weekday, if the weekday moves on with the hour: then not all pairs of both exist."""
+        calendar = [one.calendar for one in self.dimensions]
+        if "hour_of_day" not in calendar or "day_of_week" not in calendar:
+            return None
+        pair = calendar.index("hour_of_day"), calendar.index("day_of_week")
+        if self.whole_days is not None:
+            moves = not self.whole_days
+        elif self.X is None:
+            moves = MeanWaves(self.model).week_moves(*pair)
+        else:
+            moves = week_moves_in(self.model, self.X[:, self.columns], *pair)
+        return pair if moves else None
+
+    def has_days(self, dimension, pair):
+        """Whether a dimension of a pair is a weekday that only has whole days, or has them at a given hour."""
+        if self.dimensions[dimension].calendar != "day_of_week":
+            return False
+        return self.levels[dimension] is not None or set(pair) == set(self.moving_week or ())
 
     def for_each_output(self, build):
         """What a function makes of each target that is drawn, one after the other; a script lets one choose.

@@ -4,21 +4,20 @@ import numpy as np
 from scipy.stats import binom
 
 from torusgp.report._effects import extremes
-from torusgp.report._facts import LEVELS
-from torusgp.report._labels import with_parenthesis
-from torusgp.report._markup import element, join, table
-from torusgp.report._numbers import count, listed, number, percent, quantity, with_error, with_unit
-from torusgp.report._parameters import at_bounds, how_known, kernel_name, period_errors
-from torusgp.report._predictions import which_rows
+from torusgp.report._fact_tables import fact_tables
+from torusgp.report._markup import element, join
+from torusgp.report._numbers import listed, number, percent, quantity, with_error, with_unit
+from torusgp.report._parameters import at_bounds, period_errors
+from torusgp.report._scores import FEWEST_ROWS, rows_learned
 
 _MOST_NAMED = 3  # components, and inputs, in a sentence
 _RUN = 0.3  # correlation of consecutive errors from which they come in runs
 _COVERAGE_SLACK = 0.02  # by which the share of rows inside intervals may be off and still be called right
-_FEWEST_ROWS = 20  # that say something of intervals
+_WORSE = 1.5  # times as large as errors of rows held out are those of new rows that call for a note
 _TRUNCATED = 0.1  # of the noise variance, from which what is left out is not small
 
 
-def summary(subject, version, fit_seconds, details):
+def summary(subject, version, fit_seconds, details, notes=()):
     """Top of the page.
 
     Parameters
@@ -31,24 +30,26 @@ def summary(subject, version, fit_seconds, details):
         How long the fit took.
     details : dict
         More rows of the table.
+    notes : sequence of str
+        More of what to bear in mind.
 
     Returns
     -------
     Markup
     """
-    notes = _notes(subject)
+    notes = [*_notes(subject), *map(str, notes)]
     bear_in_mind = None
     if notes:
         items = element("ul", *(element("li", note) for note in notes))
         bear_in_mind = element("div", element("h3", "To bear in mind"), items, class_="mind")
     return join(
         [
-            subject.for_each_output(lambda output: join([_tiles(subject, output), _sentences(subject, output)])),
+            subject.for_each_output(lambda output: _in_short(subject, output)),
             bear_in_mind,
             element(
                 "details",
                 element("summary", "In numbers"),
-                _fact_tables(subject, version, fit_seconds, details),
+                fact_tables(subject, version, fit_seconds, details),
                 open=True,
                 id="numbers",
             ),
@@ -59,7 +60,8 @@ def summary(subject, version, fit_seconds, details):
 def opening(subject):
     """What was learned from how much, in a sentence."""
     target = listed(one.name for one in subject.targets)
-    rows = count(subject.model.n_samples_seen_, "row")
+    rows = rows_learned(subject)
+    rows += "," if ", " in rows else ""  # after what they are worth
     periods = period_errors(subject)
     if periods is None:
         repeats = "repeats" if len(subject.targets) == 1 else "repeat"
@@ -80,7 +82,7 @@ def verdict(coverage, n_rows):
     >>> verdict(0.951, 1000), verdict(0.8, 1000), verdict(0.999, 1000), verdict(1.0, 3)
     ('as they should', 'too narrow', 'wider than needed', 'too few rows to tell')
     """
-    if n_rows < _FEWEST_ROWS:
+    if n_rows < FEWEST_ROWS:
         return "too few rows to tell"
     if not _is_off(coverage, 0.95, n_rows):
         return "as they should"
@@ -97,6 +99,33 @@ def _is_off(coverage, level, n_rows):
 
 def _inputs(subject):
     return listed(subject.inputs[j].name for j in dict.fromkeys(subject.columns))
+
+
+def _in_short(subject, output):
+    return join([_warning(subject, output), _tiles(subject, output), _sentences(subject, output)])
+
+
+def _warning(subject, output):
+    """That a model is worthless, before anything else is said of it."""
+    if not subject.explains_nothing(output):
+        return None
+    score = subject.scores(output)[0]
+    nothing = "nothing" if score.r2 <= 0 else f"next to nothing ({percent(score.r2)})"
+    said = join(
+        [
+            element("strong", f"The model explains {nothing} of {score.rows}"),
+            ": always predicting their mean would be as good. Effects, length scales and periods on this page mean "
+            "nothing then, and which inputs matter is not said.",
+        ]
+    )
+    checks = (
+        "Is each period right, and in the units of its column?",
+        "Does the target have outliers, or values that stand for missing ones?",
+        "Are the columns that the target depends on among the inputs?",
+        "Do these rows resemble those it learned from?",
+    )
+    items = element("ul", *(element("li", check) for check in checks))
+    return element("div", element("p", said), element("p", "To check:"), items, class_="mind")
 
 
 def _sentences(subject, output):
@@ -116,28 +145,36 @@ def _sentences(subject, output):
 
 
 def _performance(subject, output):
-    if not subject.judgements:
+    scores = subject.scores(output)
+    if not scores:
         return [
             "No rows were given to compare its predictions with: this page does not say how good they are. Give rows "
             "that it was not fitted to."
         ]
-    judgement, unit = subject.judgements[output], subject.targets[output].unit
-    coverage = judgement.coverage[0.95]
-    explained = "" if np.isnan(judgement.r2) else f" It explains {_explained(judgement.r2)} of their variance."
+    return [sentence for score in scores for sentence in _score(score, subject.targets[output].unit)]
+
+
+def _score(score, unit):
+    is_past = score.kind == "held out"
+    explained = ""
+    if not np.isnan(score.r2):
+        explained = f" It {'explained' if is_past else 'explains'} {_explained(score.r2)} of their variance."
+    mean = ""
+    if not np.isnan(score.spread):
+        mean = f"; always predicting their mean would be off by {quantity(score.spread, unit)}"
     return [
         join(
             [
-                f"On {which_rows(subject)}, its typical error is ",
-                element("strong", quantity(judgement.rmse, unit)),
-                f" (root mean square); always predicting their mean would be off by "
-                f"{quantity(judgement.spread, unit)}.{explained}",
+                f"On {score.rows}, its typical error {'was' if is_past else 'is'} ",
+                element("strong", quantity(score.rmse, unit)),
+                f" (root mean square){mean}.{explained}",
             ]
         ),
         join(
             [
-                "Its 95 % intervals hold ",
-                element("strong", percent(coverage)),
-                f" of them: {_advice(judgement, subject.rows_are)}.",
+                f"Its 95 % intervals {'held' if is_past else 'hold'} ",
+                element("strong", percent(score.coverage[0.95])),
+                f" of them: {_advice(score)}.",
             ]
         ),
     ]
@@ -147,11 +184,11 @@ def _explained(r2):
     return "nothing" if r2 <= 0 else percent(r2, 0)
 
 
-def _advice(judgement, rows_are):
-    if rows_are == "fitted":
+def _advice(score):
+    if score.kind == "fitted":
         return "only new rows can tell whether they are right"
-    n_rows, half = len(judgement.observed), judgement.coverage[0.5]
-    said = verdict(judgement.coverage[0.95], n_rows)
+    n_rows, half = score.n_rows, score.coverage.get(0.5, np.nan)
+    said = verdict(score.coverage[0.95], n_rows)
     if said == "too few rows to tell":
         return f"these are {said} whether they are right"
     if "narrow" in said and half > 0.5 and _is_off(half, 0.5, n_rows):
@@ -167,8 +204,11 @@ def _advice(judgement, rows_are):
 
 
 def _what_matters(subject, output):
-    if subject.indices is None:
-        return [subject.why_no_indices]
+    if subject.explains_nothing(output):
+        return []  # which the warning says
+    missing = subject.why_no_shares(output)
+    if missing is not None:
+        return [missing]
     share, components = subject.share(output), subject.indices.components
     order = np.argsort(-share, kind="stable").tolist()
     alone = [i for i in order if len(components[i]) == 1 and share[i] >= 0.01][:_MOST_NAMED]
@@ -213,12 +253,25 @@ def _notes(subject):
         )
     if subject.rows_are == "unknown" and subject.judgements:
         notes.append("It was not said whether the rows it is compared with are new to the model.")
+    if subject.rows_are == "new" and subject.judgements and subject.holdout_score is not None:
+        now, then = subject.judgements[0].rmse, subject.holdout_score.rmse
+        if now > _WORSE * then > 0:
+            notes.append(
+                f"Errors on these rows are {number(now / then, 2)} times as large as on those held out when it was "
+                "fitted: has something changed since?"
+            )
+    if subject.holdout_score is not None and subject.holdout_score.drift is not None:
+        drift = subject.holdout_score.drift
+        notes.append(
+            f"Predictions of the rows held out were {'too low' if drift > 0 else 'too high'} on average, by "
+            f"{quantity(abs(drift), subject.targets[0].unit)}: the level has changed, which no period explains."
+        )
     notes += _error_notes(subject)
     for one, other, correlation in subject.entangled[:2]:
         notes.append(
-            f"In these rows {subject.component_name(one)} and {subject.component_name(other)} go together (correlation "
-            f"up to {correlation:.2f}), since the inputs move together or cover part of their period: how much belongs "
-            "to which is the model's guess; their sum is not."
+            f"In the rows it learned from, {subject.component_name(one)} and {subject.component_name(other)} go "
+            f"together (correlation up to {correlation:.2f}), since the inputs move together or cover part of their "
+            "period: how much belongs to which is the model's guess; their sum is not."
         )
     left_out = model.truncation_error_ * np.atleast_1d(model.signal_variance_) / np.atleast_1d(model.noise_variance_)
     if left_out.max() > _TRUNCATED:
@@ -230,7 +283,7 @@ def _notes(subject):
     if high:
         notes.append(
             f"Along {listed(subject.dimensions[d].name for d in high)} the length scale has reached its upper bound: "
-            "that does not matter, or acts as a single slow wave."
+            "the target follows a single slow wave there, or does not depend on it."
         )
     if low:
         notes.append(
@@ -251,9 +304,8 @@ def _error_notes(subject):
         of = "" if len(subject.targets) == 1 else f" of {target.name}"
         if judgement.run > _RUN:
             notes.append(
-                f"Errors{of} of consecutive rows are alike (correlation {judgement.run:.2f}): they come in runs, which "
-                "the model takes for independent. Bands of effects, intervals of shares, and sums or averages over "
-                "neighbouring rows are less certain than it states."
+                f"Errors{of} of consecutive rows are alike (correlation {judgement.run:.2f}): they come in runs"
+                f"{_consequence(subject.rows_as_one)}"
             )
         bias = float(np.mean(judgement.observed - judgement.mean))
         if abs(bias) > max(0.2, 3 / np.sqrt(len(judgement.observed))) * judgement.rmse:
@@ -262,24 +314,46 @@ def _error_notes(subject):
     return notes
 
 
+def _consequence(rows_as_one):
+    """What follows from errors that come in runs, for a model that counts so many rows as one."""
+    if rows_as_one > 1:
+        return (
+            f". The model counts {number(rows_as_one, 3)} rows as one, so bands of effects and intervals of shares "
+            "allow for it; sums and averages over neighbouring rows are less certain than independent errors would "
+            "make them."
+        )
+    return (
+        ", which the model takes for independent. Bands of effects, intervals of shares, and sums or averages over "
+        "neighbouring rows are less certain than it states."
+    )
+
+
+def _variance_explained(r2):
+    if np.isnan(r2):
+        return "no variance"  # all rows are equal
+    return "none" if r2 <= 0 else percent(r2, 0)
+
+
 def _tiles(subject, output):
     target = subject.targets[output]
     tiles = []
-    if subject.judgements:
-        judgement = subject.judgements[output]
-        where = {"new": "on new rows", "fitted": "on fitted rows", "unknown": "on given rows"}[subject.rows_are]
+    scores = subject.scores(output)
+    if scores:
+        score = scores[0]
+        where = {
+            "new": "on new rows",
+            "fitted": "on fitted rows",
+            "unknown": "on given rows",
+            "held out": "on rows held out",
+        }[score.kind]
         tiles = [
-            ("typical error", quantity(judgement.rmse, target.unit), where),
-            ("variance explained", "none" if np.isnan(judgement.r2) else percent(max(judgement.r2, 0.0), 0), where),
-            (
-                "95 % intervals hold",
-                percent(judgement.coverage[0.95]),
-                verdict(judgement.coverage[0.95], len(judgement.observed)),
-            ),
+            ("typical error", quantity(score.rmse, target.unit), where),
+            ("variance explained", _variance_explained(score.r2), where),
+            ("95 % intervals hold", percent(score.coverage[0.95]), verdict(score.coverage[0.95], score.n_rows)),
         ]
     else:
         tiles.append(("noise of single rows", f"± {quantity(subject.noise_std[output], target.unit)}", "as learned"))
-    if subject.indices is not None:
+    if len(subject.dimensions) > 1 and subject.why_no_shares(output) is None:
         share = subject.share(output)
         i = int(share.argmax())
         tiles.append(
@@ -290,7 +364,8 @@ def _tiles(subject, output):
             )
         )
     else:
-        tiles.append(("rows", number(subject.model.n_samples_seen_, 6), "to learn from"))
+        rows = subject.model.n_samples_seen_ if subject.n_rows is None else subject.n_rows
+        tiles.append(("rows" if subject.n_rows else "weight of rows", number(np.round(rows)), "to learn from"))
     return element(
         "div",
         *(
@@ -299,77 +374,3 @@ def _tiles(subject, output):
         ),
         class_="tiles",
     )
-
-
-def _fact_tables(subject, version, fit_seconds, details):
-    model = subject.model
-    n_outputs = len(subject.targets)
-
-    def wide(name, text, value=None):
-        cell = element("td", text, data_value=value, colspan=n_outputs if n_outputs > 1 else None)
-        return [name, cell]
-
-    def each(name, texts, values):
-        return [name, *(element("td", text, data_value=repr(float(v))) for text, v in zip(texts, values, strict=True))]
-
-    units = [target.unit for target in subject.targets]
-    names = [with_parenthesis(one.name, one.unit) for one in subject.inputs]
-    scales = np.atleast_1d(model.kernel_.length_scale)
-    rows = [
-        wide("rows to learn from", number(model.n_samples_seen_, 6), repr(float(model.n_samples_seen_))),
-        wide(f"inputs ({len(subject.inputs)})", ", ".join(names)),
-        wide(f"periods ({how_known(subject)})", _periods(subject)),
-        wide("kernel", kernel_name(model.kernel_)),
-        wide("length scales", ", ".join(number(scale) for scale in scales)),
-        wide("Fourier columns", number(model.index_set_.n_components), repr(int(model.index_set_.n_components))),
-        each(
-            "signal standard deviation",
-            [quantity(s, u, 4) for s, u in zip(subject.signal_std, units, strict=True)],
-            subject.signal_std,
-        ),
-        each(
-            "noise standard deviation",
-            [quantity(s, u, 4) for s, u in zip(subject.noise_std, units, strict=True)],
-            subject.noise_std,
-        ),
-        wide("log evidence", number(model.log_marginal_likelihood_, 7), repr(float(model.log_marginal_likelihood_))),
-        wide(
-            "truncation error of the kernel", number(model.truncation_error_, 2), repr(float(model.truncation_error_))
-        ),
-    ]
-    more = _judgement_rows(subject, wide, each) if subject.judgements else []
-    if fit_seconds is not None:
-        more.append(wide("time to fit", f"{number(fit_seconds, 3)} s", repr(float(fit_seconds))))
-    more += [wide(str(name), str(value)) for name, value in details.items()]
-    more.append(wide("torusgp", f"version {version}"))
-    header = None if n_outputs == 1 else ["", *(target.name for target in subject.targets)]
-    return element("div", *(table(header, part, class_="facts") for part in (rows, more)), class_="pair")
-
-
-def _periods(subject):
-    periods = period_errors(subject)
-    if periods is None:
-        return "a cell, see Parameters"
-    return ", ".join(
-        with_unit(with_error(*pair), one.unit) for pair, one in zip(periods, subject.dimensions, strict=True)
-    )
-
-
-def _judgement_rows(subject, wide, each):
-    judgements = subject.judgements
-    units = [target.unit for target in subject.targets]
-    kind = {"new": "hold-out", "fitted": "fitted rows", "unknown": "given rows"}[subject.rows_are]
-    rmse, spread, losses, r2 = (
-        [getattr(one, name) for one in judgements] for name in ("rmse", "spread", "log_loss", "r2")
-    )
-    rows = [
-        wide(f"{kind}: rows", number(len(subject.X), 6), repr(len(subject.X))),
-        each(f"{kind}: RMSE", [quantity(v, u, 4) for v, u in zip(rmse, units, strict=True)], rmse),
-        each(f"{kind}: RMSE of their mean", [quantity(v, u, 4) for v, u in zip(spread, units, strict=True)], spread),
-        each(f"{kind}: R²", [number(v, 3) for v in r2], r2),
-        each(f"{kind}: mean negative log loss", [number(v, 4) for v in losses], losses),
-    ]
-    for level in LEVELS:
-        inside = [one.coverage[level] for one in judgements]
-        rows.append(each(f"{kind}: in {percent(level, 0)} intervals", [percent(v) for v in inside], inside))
-    return rows

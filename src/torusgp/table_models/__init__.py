@@ -3,6 +3,20 @@
 from torusgp.table_models._correlation import Redundancy, estimate_redundancy
 from torusgp.table_models._fitting import fit_in_order
 from torusgp.table_models._judgement import Judgement
-from torusgp.table_models._model import TableModel, load_regressor, to_plain
+from torusgp.table_models._model import TableModel, load_regressor, quantile_name, to_plain
+from torusgp.table_models._trend import Line, TimeAxis
+from torusgp.table_models._words import words_of_the_command
 
-__all__ = ["Judgement", "Redundancy", "TableModel", "estimate_redundancy", "fit_in_order", "load_regressor", "to_plain"]
+__all__ = [
+    "Judgement",
+    "Line",
+    "Redundancy",
+    "TableModel",
+    "TimeAxis",
+    "estimate_redundancy",
+    "fit_in_order",
+    "load_regressor",
+    "quantile_name",
+    "to_plain",
+    "words_of_the_command",
+]

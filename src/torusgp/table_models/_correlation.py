@@ -23,7 +23,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.sparse import csr_array
 
+from torusgp.backends import choose_backend, make_predictor
 from torusgp.basis import columns as basis_columns
 from torusgp.features import resolve_columns
 from torusgp.statistics import SufficientStatistics
@@ -34,7 +36,7 @@ _WINDOW = 5.0  # correlation times over which a correlation time is summed up (S
 _BLOCK = 10.0  # correlation times that a block of rows has: what goes on beyond it is left out
 _FEWEST_BLOCKS = 20
 _SIGNIFICANT = 2.0  # standard errors above one from which rows are taken for correlated
-_CHUNK_ENTRIES = 2**22  # values of columns that are held at a time
+_CHUNK_ENTRIES = 2**19  # values of columns that are held at a time: few enough to stay in the cache
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class Redundancy:
         return self.estimate if self.estimate - 1.0 > _SIGNIFICANT * self.std else 1.0
 
 
-def estimate_redundancy(model, X, y):
+def estimate_redundancy(model, X, y, noise_scale=None):
     """Estimate how many rows are worth one, from the residuals of a fit in their order.
 
     Parameters
@@ -75,6 +77,8 @@ def estimate_redundancy(model, X, y):
         Inputs of consecutive rows.
     y : array-like of shape (n_samples,)
         Targets.
+    noise_scale : array-like of shape (n_samples,), optional
+        Known standard deviations of the noise that the model was fitted with: residuals are looked at in units of them.
 
     Returns
     -------
@@ -97,10 +101,9 @@ def estimate_redundancy(model, X, y):
     True
     """
     y = np.asarray(y, dtype=float)
-    mean, std = model.predict(X, return_std=True, include_noise=False)
-    smoother = _Smoother(model, np.asarray(X, dtype=float))
-    residuals = smoother.unseen(y - mean)
-    time = correlation_time(_autocorrelation(residuals) ** 2)
+    smoother = _Smoother(model, np.asarray(X, dtype=float), noise_scale)
+    residuals, std = _residuals(model, smoother, X, y)
+    time = correlation_time(autocorrelation(residuals) ** 2)
     most = max(1, len(y) // _FEWEST_BLOCKS)
     block_rows = min(int(np.ceil(_BLOCK * time)), most)
     # noise that is taken for signal in each block, with the correlation of its rows and without
@@ -112,7 +115,7 @@ def estimate_redundancy(model, X, y):
     return Redundancy(float(estimate), float(error), block_rows, bool(_BLOCK * time > most))
 
 
-def unseen_noise_variance(model, X, y):
+def unseen_noise_variance(model, X, y, noise_scale=None):
     """Variance of the noise of rows that a fit has not seen, from folds of consecutive rows left out of it.
 
     What lasts longer than the gaps between the repeats of a season, such as a cold winter, looks like the season to the
@@ -120,7 +123,7 @@ def unseen_noise_variance(model, X, y):
 
     Parameters
     ----------
-    model, X, y
+    model, X, y, noise_scale
         See :func:`estimate_redundancy`.
 
     Returns
@@ -128,20 +131,50 @@ def unseen_noise_variance(model, X, y):
     float
         At least the noise variance of the model.
     """
-    mean, std = model.predict(X, return_std=True, include_noise=False)
-    residuals = _Smoother(model, np.asarray(X, dtype=float)).unseen(np.asarray(y, dtype=float) - mean)
+    smoother = _Smoother(model, np.asarray(X, dtype=float), noise_scale)
+    residuals, std = _residuals(model, smoother, X, np.asarray(y, dtype=float))
     return float(max(model.noise_variance_, np.mean(residuals**2) - np.mean(std**2)))
 
 
-def correlation_time(power):
-    """Rows over which noise is correlated: the sum of its squared autocorrelation, up to a few times itself.
+def redundancy_along(model, X, y, direction, block_rows, noise_scale=None):
+    """How many rows are worth one for a linear combination of the noise, such as the one that a slope takes up.
 
-    Squares, since noise whose sign changes regularly is correlated too.
+    Parameters
+    ----------
+    model, X, y, noise_scale
+        See :func:`estimate_redundancy`.
+    direction : ndarray of shape (n_samples,)
+        Coefficients of the rows.
+    block_rows : int
+        Consecutive rows whose noise is taken for correlated.
+
+    Returns
+    -------
+    float
+    """
+    y = np.asarray(y, dtype=float)
+    smoother = _Smoother(model, np.asarray(X, dtype=float), noise_scale)
+    parts = direction * smoother.scale * _residuals(model, smoother, X, y)[0]
+    starts = np.linspace(0, len(y), len(y) // block_rows + 1).astype(int)
+    single = np.sum(parts**2)
+    return float(np.sum(np.add.reduceat(parts, starts[:-1]) ** 2) / single) if single > 0 else 1.0
+
+
+def _residuals(model, smoother, X, y):
+    """Residuals of rows that the fit has not seen, and standard deviations of the function, in units of the noise."""
+    mean, std = model.predict(X, return_std=True, include_noise=False)
+    return smoother.unseen((y - mean) / smoother.scale), std / smoother.scale
+
+
+def correlation_time(power):
+    """Rows over which noise is correlated: the sum of its autocorrelation or of its square, up to a few times itself.
+
+    Squares tell that noise whose sign changes regularly is correlated, too.
 
     Parameters
     ----------
     power : ndarray
-        Squared autocorrelation, from lag 0 on.
+        Autocorrelation or its square, from lag 0 on.
 
     Returns
     -------
@@ -153,7 +186,8 @@ def correlation_time(power):
     return float(sums[-1] if inside.all() else sums[np.argmin(inside)])
 
 
-def _autocorrelation(values):
+def autocorrelation(values):
+    """Correlation of values with those so many rows later, from lag 0 on, as it is defined for a series."""
     centred = values - values.mean()
     spectrum = np.abs(np.fft.rfft(centred, 2 * len(centred))) ** 2
     covariance = np.fft.irfft(spectrum)[: len(centred)]
@@ -161,9 +195,14 @@ def _autocorrelation(values):
 
 
 class _Smoother:
-    """The fit as a linear map of the targets, up to a factor: a product of columns with their posterior covariance."""
+    """The fit as a linear map of the targets, up to a factor: a product of columns with their posterior covariance.
 
-    def __init__(self, model, X):
+    Rows whose noise is known have their columns and residuals in units of it.
+    """
+
+    def __init__(self, model, X, noise_scale=None):
+        self.scale = np.ones(len(X)) if noise_scale is None else np.asarray(noise_scale, dtype=float)
+        self._is_scaled = noise_scale is not None
         self._inputs = X[:, resolve_columns(model, model.columns)]
         self._kernel, self._index_set = model.kernel_, model.index_set_
         self._root = np.sqrt(model.prior_variance_)
@@ -179,8 +218,7 @@ class _Smoother:
         result = residuals.copy()
         for rows, (gram, moment) in zip(folds, parts, strict=True):
             moved = self._root * cho_solve(cho_factor(whole - gram, lower=True), moment)
-            for some in self._chunks(rows.start, rows.stop):
-                result[some] += self._columns(some) @ moved
+            result[rows] += self._values(rows, moved)
         return result
 
     def energies(self, residuals, starts):
@@ -188,23 +226,36 @@ class _Smoother:
         moments = np.zeros((len(starts) - 1, len(self._root)))
         for some in self._chunks(0, len(residuals)):
             block = np.searchsorted(starts, np.arange(some.start, some.stop), side="right") - 1
-            first = np.flatnonzero(np.diff(block, prepend=-1))
-            products = self._columns(some) * residuals[some, None]
-            moments[block[first]] += np.add.reduceat(products, first)
+            first, last = block[0], block[-1]
+            in_blocks = csr_array((residuals[some], (block - first, np.arange(len(block)))))
+            moments[first : last + 1] += in_blocks @ self._columns(some)
         whitened = solve_triangular(self._factor[0], (moments * self._root).T, lower=True)
         return np.sum(whitened**2, axis=0)
 
     def _information(self, rows, residuals):
         """What a fold adds to the posterior precision of the weights in units of their prior, and its moments."""
         statistics = SufficientStatistics.from_data(
-            self._inputs[rows], residuals[rows], self._index_set, period=self._kernel.period
+            self._inputs[rows],
+            residuals[rows] * self.scale[rows],
+            self._index_set,
+            period=self._kernel.period,
+            noise_scale=self.scale[rows] if self._is_scaled else None,
         )
         linear, _ = statistics.linear(center=False)
         gram = self._precision * self._root[:, None] * linear.gram * self._root
         return gram, self._precision * self._root * linear.moments[:, 0]
 
+    def _values(self, rows, weights):
+        """Values at some rows of the function with these weights: columns times weights, by the faster way to do it."""
+        frequencies = self._index_set.frequencies
+        backend = choose_backend("auto", frequencies, rows.stop - rows.start)
+        predictor = make_predictor(backend, frequencies, None, n_threads=1)
+        values = predictor.mean(self._kernel.phases(self._inputs[rows]), weights[:, None])[:, 0]
+        return values / self.scale[rows] if self._is_scaled else values
+
     def _columns(self, rows):
-        return basis_columns(self._kernel.phases(self._inputs[rows]), self._index_set.frequencies)
+        columns = basis_columns(self._kernel.phases(self._inputs[rows]), self._index_set.frequencies)
+        return columns / self.scale[rows, None] if self._is_scaled else columns
 
     def _chunks(self, start, stop):
         step = max(1, _CHUNK_ENTRIES // len(self._root))

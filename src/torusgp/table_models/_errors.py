@@ -9,6 +9,26 @@ _AT_BOUND = 1.01  # how near a length scale is to a bound that it has run into
 _NAMES = ("length_scale", "signal_variance", "noise_variance")
 
 
+def bounds_reached(model):
+    """Which learned length scales have run into a bound.
+
+    Parameters
+    ----------
+    model : TorusGPRegressor
+        Fitted regressor.
+
+    Returns
+    -------
+    list of {"lower", "upper", None}
+        Of each dimension. At the lower bound a model follows single rows; at the upper one the dimension has no effect.
+    """
+    scales = np.atleast_1d(np.asarray(model.kernel_.length_scale, dtype=float))
+    if "length_scale" not in model.learn:
+        return [None] * len(scales)
+    low, high = model.length_scale_bounds
+    return ["lower" if one <= low * _AT_BOUND else "upper" if one >= high / _AT_BOUND else None for one in scales]
+
+
 def length_scale_errors(model):
     """Standard errors of the learned length scales of a regressor of one target.
 
@@ -29,8 +49,7 @@ def length_scale_errors(model):
     result = np.full(len(scales), np.nan)
     if "length_scale" not in model.learn:
         return result
-    low, high = model.length_scale_bounds
-    free = np.append((scales > low * _AT_BOUND) & (scales < high / _AT_BOUND), [True, True])
+    free = np.append([bound is None for bound in bounds_reached(model)], [True, True])
     frequencies = model.index_set_.frequencies
     linear, _ = model.statistics_.linear(model.index_set_, model.center)
     template = KernelTemplate(model.kernel_.family, frequencies.shape[1], model.kernel_.max_interaction)

@@ -14,6 +14,7 @@ from torusgp.table_models._correlation import (
     estimate_redundancy,
     unseen_noise_variance,
 )
+from torusgp.table_models._words import word
 
 FEW_COLUMNS = 401  # columns, at most, of fits from which the redundancy is estimated
 _MOST_STEPS = 8
@@ -21,7 +22,7 @@ _SETTLED = 0.1  # relative change of the redundancy that ends the search
 _WORTHWHILE = 1.0  # log evidence by which one number of columns is better than another
 
 
-def fit_counted(regressor, X, y, redundancy):
+def fit_counted(regressor, X, y, redundancy, noise_scale=None):
     """Fit a regressor to rows, so many of which count as one.
 
     Parameters
@@ -32,6 +33,8 @@ def fit_counted(regressor, X, y, redundancy):
         Rows.
     redundancy : float
         How many rows count as one.
+    noise_scale : ndarray of shape (n_samples,), optional
+        Known standard deviations of the noise, up to a factor.
 
     Returns
     -------
@@ -40,7 +43,7 @@ def fit_counted(regressor, X, y, redundancy):
     """
     weights = None if redundancy == 1.0 else np.full(len(y), 1 / redundancy)
     with limited_blas(_size(regressor.n_components)):
-        return regressor.fit(X, y, sample_weight=weights)
+        return regressor.fit(X, y, sample_weight=weights, noise_scale=noise_scale)
 
 
 def _size(n_components):
@@ -48,7 +51,7 @@ def _size(n_components):
     return FEW_COLUMNS if n_components == "auto" else n_components
 
 
-def fit_in_order(make, X, y, *, n_components="auto", start=1.0, report=lambda line: None):
+def fit_in_order(make, X, y, *, n_components="auto", start=1.0, noise_scale=None, report=lambda line: None, hint=""):
     """Fit to rows in the order of time, with the redundancy that the residuals of this very fit have.
 
     A first fit takes the rows for independent, unless a redundancy to start from is known. The redundancy of its
@@ -68,8 +71,12 @@ def fit_in_order(make, X, y, *, n_components="auto", start=1.0, report=lambda li
         Number of columns of the final fit.
     start : float, default=1.0
         Redundancy to start from.
+    noise_scale : ndarray of shape (n_samples,), optional
+        Known standard deviations of the noise, up to a factor.
     report : callable
         Takes lines of progress.
+    hint : str, default=""
+        What to do about noise that is correlated further than the rows can tell.
 
     Returns
     -------
@@ -81,20 +88,20 @@ def fit_in_order(make, X, y, *, n_components="auto", start=1.0, report=lambda li
         The last estimate, None if there were too few rows for one.
     """
     if len(y) < FEWEST_ROWS:
-        return make(n_components).fit(X, y), 1.0, None
-    explorer = _Explorer(make, X, y, min(_size(n_components), FEW_COLUMNS))
+        return make(n_components).fit(X, y, noise_scale=noise_scale), 1.0, None
+    explorer = _Explorer(make, X, y, noise_scale, min(_size(n_components), FEW_COLUMNS))
     attempt = explorer.attempt(start)
     for _ in range(_MOST_STEPS):
         report(f"{attempt.found.estimate:.3g} rows are worth one, where {attempt.redundancy:.3g} counted as one")
         if attempt.is_settled:
             break
         attempt = explorer.attempt(attempt.found.value)
-    attempt.warn(len(y))
+    attempt.warn(len(y), hint)
     try:
         model = explorer.finish(attempt, n_components)
         if attempt.redundancy > 1:
             with limited_blas(model.index_set_.n_components):
-                model.set_noise_variance(unseen_noise_variance(model, X, y))
+                model.set_noise_variance(unseen_noise_variance(model, X, y, noise_scale))
         return model, attempt.redundancy, attempt.found
     except ValueError:
         if attempt.redundancy == 1 or not explorer.has_search:
@@ -104,7 +111,7 @@ def fit_in_order(make, X, y, *, n_components="auto", start=1.0, report=lambda li
         "they count as one each instead, and standard errors are too small.",
         stacklevel=3,
     )
-    return make(n_components).fit(X, y), 1.0, attempt.found
+    return make(n_components).fit(X, y, noise_scale=noise_scale), 1.0, attempt.found
 
 
 @dataclass(frozen=True)
@@ -123,19 +130,18 @@ class _Attempt:
         # an estimate that is now and then not clearly above one must not send the search back and forth
         return min(abs(one - self.redundancy) for one in (self.found.value, self.found.estimate)) <= tolerance
 
-    def warn(self, n_rows):
+    def warn(self, n_rows, hint):
         """Say what may be wrong with the redundancy."""
         if not self.is_settled:
             warnings.warn(
                 f"The correlation of the noise did not settle: where {self.redundancy:.3g} rows count as one, "
-                f"{self.found.value:.3g} seem to be worth one. Give the number yourself (redundancy).",
+                f"{self.found.value:.3g} seem to be worth one. Give the number yourself ({word('redundancy')}).",
                 stacklevel=4,
             )
         if self.redundancy > 1 and self.found.is_limited:
             warnings.warn(
-                f"The noise is correlated over more than {self.found.block_rows} rows, too many to tell how far from "
-                f"{n_rows} rows: intervals of the function may be too narrow. Is there slow change that no period "
-                "explains?",
+                f"Errors come in runs longer than {self.found.block_rows} rows, longer than {n_rows} rows can tell: "
+                f"standard errors of what was learned may be too small. {hint}".rstrip(),
                 stacklevel=4,
             )
 
@@ -143,13 +149,13 @@ class _Attempt:
 class _Explorer:
     """Fits with few columns, to estimate the redundancy; a period that is not known is found once."""
 
-    def __init__(self, make, X, y, n_components):
-        self._make, self._X, self._y, self._n_components = make, X, y, n_components
+    def __init__(self, make, X, y, noise_scale, n_components):
+        self._make, self._X, self._y, self._scale, self._n_components = make, X, y, noise_scale, n_components
         first = make(n_components)
         self.has_search = is_searched(first.period)
         self._changes, self._periodic = {}, y
         if self.has_search:
-            model, _ = _quietly(first, X, y, 1.0)
+            model, _ = _quietly(first, X, y, 1.0, noise_scale)
             learn = tuple(name for name in first.learn if name != "period")
             self._changes = {"period": model.kernel_.period, "learn": learn, "trend": None}
             if model.trend_ is not None:
@@ -158,9 +164,9 @@ class _Explorer:
     def attempt(self, redundancy):
         """A fit in which so many rows count as one, and the redundancy of its residuals."""
         regressor = self._make(self._n_components).set_params(**self._changes)
-        model, told = _quietly(regressor, self._X, self._periodic, redundancy)
+        model, told = _quietly(regressor, self._X, self._periodic, redundancy, self._scale)
         with limited_blas(self._n_components):
-            found = estimate_redundancy(model, self._X, self._periodic)
+            found = estimate_redundancy(model, self._X, self._periodic, self._scale)
         return _Attempt(model, told, redundancy, found)
 
     def finish(self, attempt, n_components):
@@ -171,15 +177,15 @@ class _Explorer:
             return attempt.model
         regressor = self._make(n_components)
         if attempt.redundancy == 1 or self.has_search:
-            return fit_counted(regressor, self._X, self._y, attempt.redundancy)
+            return fit_counted(regressor, self._X, self._y, attempt.redundancy, self._scale)
         regressor.set_params(length_scale=attempt.model.kernel_.length_scale)
-        model = fit_counted(regressor, self._X, self._y, attempt.redundancy)
+        model = fit_counted(regressor, self._X, self._y, attempt.redundancy, self._scale)
         gain = model.log_marginal_likelihood_ - attempt.model.log_marginal_likelihood_
         return model if n_components != "auto" or gain > -_WORTHWHILE else attempt.model
 
 
-def _quietly(regressor, X, y, redundancy):
+def _quietly(regressor, X, y, redundancy, noise_scale):
     """A fit, and its warnings, which concern nobody unless it is the last one."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", UserWarning)
-        return fit_counted(regressor, X, y, redundancy), told
+        return fit_counted(regressor, X, y, redundancy, noise_scale), told

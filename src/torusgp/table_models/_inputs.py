@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from torusgp.calendar import CalendarPhases, read_times, to_timezone
-from torusgp.tables import TableError, numeric_column, time_column
+from torusgp.table_models._words import word
+from torusgp.tables import TableError, holds_numbers, numeric_column, time_column
 
 _FIXED_OFFSET = re.compile(r"UTC([+-])(\d{2}):(\d{2})")
 
@@ -31,6 +32,10 @@ class TableInputs:
         Zone to which times that know theirs are moved.
     zone : str or None
         Zone of the calendar's times that were fitted, empty if they had none; None before.
+    whole_days : bool
+        Whether the calendar's other cycles count whole days beside "day".
+    decimal, date_format : str
+        How numbers and times that are text are written; "auto" where that is plain.
     """
 
     dimensions: tuple
@@ -39,9 +44,14 @@ class TableInputs:
     time: str | None
     timezone: str | None
     zone: str | None = None
+    whole_days: bool = False  # as in files from before there was a choice
+    decimal: str = "auto"
+    date_format: str = "auto"
 
     @classmethod
-    def from_options(cls, periods, calendar, time, timezone, learn_period):
+    def from_options(
+        cls, periods, calendar, time, timezone, learn_period, *, whole_days=True, decimal="auto", date_format="auto"
+    ):
         """Check what a user says of the inputs; see :class:`TableModel`."""
         dimensions = [(str(column), _check_period(column, one)) for column, one in _pairs(periods)]
         named = list(dict.fromkeys(column for column, _ in dimensions))
@@ -53,8 +63,8 @@ class TableInputs:
         column, cycles = _check_calendar(calendar)
         if not dimensions and column is None:
             raise ValueError(
-                "Nothing to learn from: name columns with their periods (--period hour=24), or a column of times "
-                "(--calendar time=day,week,year)."
+                f"Nothing to learn from: name columns with their periods ({word('period', 'hour', 24)}), or a column "
+                f"of times ({word('calendar', 'time')})."
             )
         if timezone is not None:
             to_timezone(timezone)
@@ -64,6 +74,9 @@ class TableInputs:
             None if column is None else (column, cycles),
             column if time is None else time,
             None if timezone is None else str(timezone),
+            whole_days=bool(whole_days),
+            decimal=decimal,
+            date_format=date_format,
         )
         inputs._check_learned()
         inputs._check_names()
@@ -77,7 +90,7 @@ class TableInputs:
             column, period = wanted[0]
             raise ValueError(
                 f"The period of {column!r} can be learned from {period:g} only if all periods are learned: let it be "
-                f"found instead ({column}=auto), or learn all of them."
+                f"found instead ({word('period', column, 'auto')}), or learn all of them."
             )
 
     def _check_names(self):
@@ -99,6 +112,7 @@ class TableInputs:
             content["time"],
             content["timezone"],
             content["zone"],
+            **{name: content[name] for name in ("whole_days", "decimal", "date_format") if name in content},
         )
 
     def to_json(self):
@@ -165,18 +179,37 @@ class TableInputs:
         -------
         dict of str to pandas.Series
         """
-        columns = {column: _read_numbers(frame, column, source) for column, _ in self.dimensions}
+        columns = {column: self._read_dimension(frame, column, source) for column, _ in self.dimensions}
         if self.calendar is not None:
             columns[self.calendar[0]] = self._read_calendar(frame, self.calendar[0], source)
         return columns
 
-    def read_order(self, frame, source):
-        """Column that orders the rows, as times or numbers; None if there is none."""
+    def read_numbers(self, frame, column, source):
+        """A column of numbers, written as the model reads them."""
+        return numeric_column(frame, column, source, self.decimal)
+
+    def read_order(self, frame, source, columns=()):
+        """Column that orders the rows, as times or numbers; None if there is none.
+
+        Parameters
+        ----------
+        frame, source
+            See :meth:`read`.
+        columns : dict of str to pandas.Series, optional
+            Columns that were read already.
+
+        Returns
+        -------
+        pandas.Series or None
+        """
         if self.time is None:
             return None
-        if self.time in frame.columns and frame[self.time].dtype.kind in "iuf" and frame[self.time].notna().any():
-            return numeric_column(frame, self.time, source)
-        return time_column(frame, self.time, source, self.timezone)
+        if self.time in columns:
+            return columns[self.time]
+        is_formatted = self.date_format != "auto" and self.time not in dict(self.dimensions)
+        if holds_numbers(frame, self.time) and not is_formatted:
+            return self.read_numbers(frame, self.time, source)
+        return _read_times(frame, self.time, source, self.timezone, self.date_format)
 
     def to_inputs(self, columns):
         """Inputs of the regressor.
@@ -195,13 +228,53 @@ class TableInputs:
         values = {column: columns[column].to_numpy() for column, _ in self.dimensions}
         index = next(iter(columns.values())).index
         if self.calendar is not None:
-            phases = CalendarPhases(self.calendar[1]).fit_transform(columns[self.calendar[0]])
+            phases = CalendarPhases(self.calendar[1], whole_days=self.whole_days)
+            phases = phases.fit_transform(columns[self.calendar[0]])
             values.update(zip(self._calendar_names(), phases.T, strict=True))
         return pandas.DataFrame(values, index=index)
 
+    def check_cycles(self, X, source):
+        """Raise if a cycle of the calendar has the same place in all of many rows, from which nothing can be learned.
+
+        Parameters
+        ----------
+        X : pandas.DataFrame
+            Inputs of the rows to fit, from :meth:`to_inputs`.
+        source : str or Path
+            What errors call the table.
+        """
+        if self.calendar is None:
+            return
+        column, cycles = self.calendar
+        for cycle, name in zip(cycles, self._calendar_names(), strict=True):
+            values = X[name].to_numpy()
+            if (values == values[0]).all():
+                shared = "time of day" if cycle == "day" else f"day of the {cycle}"
+                raise TableError(
+                    f"Every row of {column!r} in {source} has the same {shared} ({name} is {values[0]:g}): leave out "
+                    f"{cycle!r}."
+                )
+
+    def _read_dimension(self, frame, column, source):
+        try:
+            return self.read_numbers(frame, column, source)
+        except TableError as error:
+            if column not in frame.columns:
+                raise
+            first = frame[column].dropna().iloc[:1].tolist()
+            try:
+                read_times(first)
+            except ValueError:
+                raise error from None
+        raise TableError(
+            f"Column {column!r} of {source} holds times, such as {first[0]}, not numbers: give it to the calendar "
+            f"({word('calendar', column)}), or count hours or days from some start."
+        )
+
     def _read_calendar(self, frame, column, source):
         """Times of the calendar on the clock of the model; an error if that is not known."""
-        times = time_column(frame, column, source, self.timezone or (_to_zone(self.zone) if self.zone else None))
+        zone = self.timezone or (_to_zone(self.zone) if self.zone else None)
+        times = _read_times(frame, column, source, zone, self.date_format)
         found = zone_name(times)
         if self.zone is not None and self.timezone is None and bool(found) != bool(self.zone):
             have, had = (f"the time zone {name}" if name else "no time zone" for name in (found, self.zone))
@@ -210,6 +283,16 @@ class TableInputs:
                 f"{had}: their clocks differ."
             )
         return times
+
+
+def _read_times(frame, column, source, timezone, date_format):
+    """A column of times; an error that asks for a time zone says how to give it."""
+    try:
+        return time_column(frame, column, source, timezone, date_format)
+    except TableError as error:
+        if timezone is not None or "several offsets" not in str(error):
+            raise
+        raise TableError(f"{str(error).removesuffix('.')} ({word('timezone', 'Europe/Berlin')}).") from error
 
 
 def zone_name(times):
@@ -249,23 +332,6 @@ def to_moment(text, order):
             raise ValueError(f"{text!r} has a time zone, but the times in column {order.name!r} have none.")
         return (moment - offset[0]).tz_localize("UTC")
     return moment if order.dt.tz is None else moment.tz_localize(order.dt.tz)
-
-
-def _read_numbers(frame, column, source):
-    try:
-        return numeric_column(frame, column, source)
-    except TableError as error:
-        if column not in frame.columns:
-            raise
-        first = frame[column].dropna().iloc[:1].tolist()
-        try:
-            read_times(first)
-        except ValueError:
-            raise error from None
-    raise TableError(
-        f"Column {column!r} of {source} holds times, such as {first[0]}, not numbers: give it to the calendar "
-        f"(--calendar {column}=day,week,year), or count hours or days from some start."
-    )
 
 
 def _pairs(periods):

@@ -1,5 +1,6 @@
 """Regression on the columns of a table."""
 
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 from torusgp.analysis import sobol_indices
 from torusgp.learning import limited_blas
 from torusgp.regression import TorusGPRegressor
-from torusgp.table_models._errors import length_scale_errors
-from torusgp.table_models._fitting import fit_counted, fit_in_order
+from torusgp.table_models._errors import bounds_reached, length_scale_errors
+from torusgp.table_models._fitting import FEW_COLUMNS, fit_counted, fit_in_order
 from torusgp.table_models._inputs import TableInputs, zone_name
 from torusgp.table_models._judgement import Judgement, hold_out
-from torusgp.tables import TableError, complete_rows, numeric_column
+from torusgp.table_models._trend import Line, TimeAxis, fit_with_line, unfinished_cycles
+from torusgp.table_models._words import word
+from torusgp.tables import TableError, _place, complete_rows, read_table
 
 FEWEST_ROWS = 20  # to learn from
 _LAYOUT = 1  # of the notes in the file
@@ -46,8 +49,25 @@ class TableModel(BaseEstimator):
         Column of times or numbers that orders the rows; by default that of the calendar, if there is one.
     timezone : str, optional
         Zone whose clock the calendar reads, such as "Australia/Melbourne". By default times stay in their own.
+    whole_days : bool, default=True
+        Whether the calendar's other cycles count whole days beside "day"; see :class:`~torusgp.CalendarPhases`.
+    decimal : {"auto", ".", ","}, default="auto"
+        Sign before the decimals of numbers that are text. "auto" takes a comma for it only where a file lets it mean
+        nothing else.
+    date_format : str, default="auto"
+        How times that are text are written, such as ``%d/%m/%Y %H:%M``. "auto" reads ISO 8601 and dates with dots, such
+        as 31.01.2024, whose day comes first.
     learn_period : str or sequence of str, default=()
         Columns whose periods are learned: from where ``periods`` gives them, or from where they are found.
+    trend : {"linear", None}, default=None
+        "linear" for a target that also rises or falls steadily with ``time``: a straight line, estimated together with
+        what repeats by generalised least squares, which goes on in forecasts. The uncertainty of its slope is part of
+        their intervals; that the change goes on at all is taken for granted.
+    noise : str, optional
+        Column of known standard deviations of the target, such as error bars: positive numbers. They decide how much
+        each row counts. Their common factor is learned, since error bars are often too small or too large alike: the
+        noise of a row has the standard deviation ``noise_factor_`` times its own. Predictions of tables that have this
+        column have the noise of their rows, others that of a typical row (the root mean square of the rows fitted).
     redundancy : float or "auto", default="auto"
         How many rows count as one, since the noise of neighbouring rows is correlated. "auto" estimates it where
         ``time`` orders the rows, and takes them for independent otherwise; see
@@ -66,9 +86,16 @@ class TableModel(BaseEstimator):
     Attributes
     ----------
     model_ : TorusGPRegressor
-        Fitted regressor. Its inputs are named after the columns of numbers and the calendar's cycles.
+        Fitted regressor. Its inputs are named after the columns of numbers and the calendar's cycles. With a trend it
+        is the part that repeats.
+    trend_ : Line or None
+        The line beside it: its ``slope`` per year of dates, or per unit of a column of numbers, with standard error
+        ``std``.
     inputs_ : TableInputs
         Where the inputs come from.
+    noise_factor_ : float or None
+        What standard deviations of the column ``noise`` are to be multiplied with; one if they are right. None without
+        such a column.
     n_rows_ : int
         Number of rows that it was fitted to.
     n_dropped_ : int
@@ -112,7 +139,12 @@ class TableModel(BaseEstimator):
         *,
         time=None,
         timezone=None,
+        whole_days=True,
+        decimal="auto",
+        date_format="auto",
         learn_period=(),
+        trend=None,
+        noise=None,
         redundancy="auto",
         kernel="squared_exponential",
         n_components="auto",
@@ -125,7 +157,12 @@ class TableModel(BaseEstimator):
         self.calendar = calendar
         self.time = time
         self.timezone = timezone
+        self.whole_days = whole_days
+        self.decimal = decimal
+        self.date_format = date_format
         self.learn_period = learn_period
+        self.trend = trend
+        self.noise = noise
         self.redundancy = redundancy
         self.kernel = kernel
         self.n_components = n_components
@@ -140,8 +177,8 @@ class TableModel(BaseEstimator):
 
         Parameters
         ----------
-        frame : pandas.DataFrame
-            The table.
+        frame : pandas.DataFrame, str or Path
+            The table, or its file: CSV or Parquet.
         source : str or Path, optional
             File that it was read from, where errors find the line of a value.
 
@@ -149,17 +186,19 @@ class TableModel(BaseEstimator):
         -------
         self
         """
-        rows = self._read(frame, source)
+        rows = self._read(*_to_table(frame, source))
         self.judgement_, self.is_refitted_ = None, False
-        return self._fit(rows)
+        self._fit(rows)
+        self._warn(rows)
+        return self
 
     def fit_and_judge(self, frame, holdout=0.2, *, start=None, refit=True, random_state=0, source=_TABLE):
         """Fit to some rows, judge the predictions of the others, and then fit to all.
 
         Parameters
         ----------
-        frame : pandas.DataFrame
-            The table.
+        frame : pandas.DataFrame, str or Path
+            The table, or its file.
         holdout : float, default=0.2
             Share of the rows to hold out: the last in time, or random ones where nothing orders them.
         start : str or number, optional
@@ -175,28 +214,102 @@ class TableModel(BaseEstimator):
         -------
         self
         """
-        rows = self._read(frame, source)
+        rows = self._read(*_to_table(frame, source))
         held, words = hold_out(len(rows.y), rows.order, holdout, start, random_state)
-        self._fit(rows.take(~held))
+        n_left = int(np.sum(~held))
+        if n_left < FEWEST_ROWS:
+            raise TableError(
+                f"{held.sum()} of {len(held)} rows are held out, which leaves {n_left} to learn from; {FEWEST_ROWS} or "
+                f"more are needed. To fit to all rows without judging, use {word('without_holdout')}."
+            )
+        with warnings.catch_warnings():
+            if refit:  # what is wrong with the final model is told of that one
+                warnings.simplefilter("ignore", UserWarning)
+            self._fit(rows.take(~held))
         tested = rows.take(held)
         self._report("predicting the rows held out")
-        mean, std = self.model_.predict(tested.X, return_std=True)
-        self.judgement_ = Judgement.from_predictions(tested.y, mean, std, words)
+        mean, std = self._predict(tested)
+        self.judgement_ = Judgement.from_predictions(
+            tested.y,
+            mean,
+            std,
+            words,
+            constant=np.mean(rows.y[~held]),
+            noise_std=self._noise_std(tested),
+            redundancy=None if rows.order is None else self.redundancy_,
+        )
         self.is_refitted_ = bool(refit)
         if refit:
             self._report("fitting to all rows")
             self._fit(rows, start=self.redundancy_)
+        self._warn(rows if refit else rows.take(~held))
+        if self.judgement_.drifts:
+            warnings.warn(self._drift(self.judgement_), stacklevel=2)
+        if self.judgement_.explains_nothing:
+            warnings.warn(
+                f"The model explains nothing of the rows held out (R2 {self.judgement_.r2:.2g}): their mean predicts "
+                "them as well. Check the periods and their units (a turn is 360 degrees, or 6.2832 radians), and look "
+                "for outliers.",
+                stacklevel=2,
+            )
         return self
+
+    def _warn(self, rows):
+        """Say which length scales cannot be right, and whether the trend may be part of a season."""
+        reached = zip(self._dimension_names(), bounds_reached(self.model_), strict=True)
+        names = [name for name, bound in reached if bound == "lower"]
+        if names:
+            verb = "is at its" if len(names) == 1 else "are at their"
+            warnings.warn(
+                f"The length scale{'s' * (len(names) > 1)} of {', '.join(names)} {verb} lower bound, "
+                f"{self.model_.length_scale_bounds[0]:g}: the model follows single rows instead of what repeats. Check "
+                "the period and its units, and look for outliers.",
+                stacklevel=3,
+            )
+        if self.trend_ is None:
+            return
+        span = np.ptp(self.trend_.axis.to_numbers(rows.order, _TABLE))
+        unfinished = unfinished_cycles(self.trend_.axis, self.inputs_, span)
+        if unfinished:
+            warnings.warn(
+                f"The rows cover less than one turn of {', '.join(unfinished)}, part of which looks like a line: "
+                f"forecasts along it may be far off. Leave out {word('trend')}, or fit to more rows.",
+                stacklevel=3,
+            )
+
+    def _drift(self, judgement):
+        """What is wrong if the rows held out lie above or below their predictions."""
+        bias, error = judgement.bias, judgement.bias_std
+        remedy = (
+            f"If it goes on to change steadily, {word('trend')} takes that into account; if it has changed once, fit "
+            "to the rows since then."
+            if self.trend is None
+            else "It has not gone on along the line of the rows before: fit to later rows, or expect wider intervals."
+        )
+        return (
+            f"The level has changed: the rows held out lie {'above' if bias > 0 else 'below'} their predictions by "
+            f"{abs(bias):.3g} ± {error:.2g} on average, more than chance would allow. {remedy}"
+        )
 
     def _read(self, frame, source):
         """Checked rows, in order."""
-        inputs = TableInputs.from_options(self.periods, self.calendar, self.time, self.timezone, self.learn_period)
+        inputs = TableInputs.from_options(
+            self.periods,
+            self.calendar,
+            self.time,
+            self.timezone,
+            self.learn_period,
+            whole_days=self.whole_days,
+            decimal=self.decimal,
+            date_format=self.date_format,
+        )
         self._check_parameters(inputs)
         frame = _numbered(frame, source)
-        y = numeric_column(frame, self.target, source)
-        columns, order = inputs.read(frame, source), inputs.read_order(frame, source)
-        used = [y, *columns.values(), *([] if order is None or order.name in columns else [order])]
-        complete = self._complete(used, source)
+        y = inputs.read_numbers(frame, self.target, source)
+        columns = inputs.read(frame, source)
+        order = inputs.read_order(frame, source, columns)
+        scale = self._read_noise(frame, source, inputs)
+        complete = self._complete([y, *columns.values(), *_others(order, columns), *_others(scale, columns)], source)
         self.n_dropped_ = int(np.sum(~complete))
         if complete.sum() < FEWEST_ROWS:
             raise TableError(f"{source} has {complete.sum()} complete rows; {FEWEST_ROWS} or more are needed.")
@@ -204,14 +317,41 @@ class TableModel(BaseEstimator):
             inputs = replace(inputs, zone=zone_name(columns[inputs.calendar[0]]))
         self.inputs_ = inputs
         X = inputs.to_inputs({name: column[complete] for name, column in columns.items()})
+        inputs.check_cycles(X, source)
         order = None if order is None else order[complete]
-        return _Rows(X, y[complete].to_numpy(), order).sorted()
+        scale = None if scale is None else scale[complete].to_numpy()
+        return _Rows(X, y[complete].to_numpy(), order, scale).sorted()
+
+    def _read_noise(self, frame, source, inputs):
+        """Known standard deviations of the rows, checked; None if there are none."""
+        if self.noise is None:
+            return None
+        scale = inputs.read_numbers(frame, self.noise, source)
+        bad = np.flatnonzero(scale <= 0)
+        if len(bad):
+            others = f" {len(bad)} values of this column are not." if len(bad) > 1 else ""
+            raise TableError(
+                f"{_place(scale.index[bad[0]], source)}: {scale.iloc[bad[0]]:g} in column {self.noise!r} is no "
+                f"standard deviation, which has to be positive.{others}"
+            )
+        return scale
 
     def _check_parameters(self, inputs):
         if not isinstance(self.target, str) or not self.target:
             raise ValueError(f"target must be the name of a column, got {self.target!r}.")
         if self.target in inputs.columns:
             raise ValueError(f"Column {self.target!r} is the target, so it cannot be an input.")
+        if self.trend not in ("linear", None):
+            raise ValueError(f"trend must be 'linear' or None, got {self.trend!r}.")
+        if self.trend is not None and inputs.time is None:
+            raise ValueError(
+                f"{word('trend')} needs a column that orders the rows: name it ({word('time', 'date')}), or give times "
+                f"to the calendar ({word('calendar', 'date')})."
+            )
+        if self.trend is not None and self.target == inputs.time:
+            raise ValueError(f"Column {self.target!r} is the target, so it cannot be the time of the trend.")
+        if self.noise is not None and (not isinstance(self.noise, str) or self.noise == self.target):
+            raise ValueError(f"noise must be the name of a column other than the target, got {self.noise!r}.")
         value = self.redundancy
         if value != "auto" and not (isinstance(value, int | float) and 1 <= value < np.inf):
             raise ValueError(f"redundancy must be 'auto' or a number of rows, 1 or more, got {value!r}.")
@@ -220,30 +360,64 @@ class TableModel(BaseEstimator):
         try:
             return complete_rows(columns, source, drop=self.drop_missing)
         except TableError as error:
-            hint = "" if self.drop_missing else " That is what drop_missing (--drop-missing) does."
+            hint = "" if self.drop_missing else f" That is what {word('drop_missing')} does."
             raise TableError(f"{error}{hint}") from error
 
     def _fit(self, rows, start=1.0):
-        if len(rows.y) < FEWEST_ROWS:
-            raise TableError(f"{len(rows.y)} rows are left to learn from; {FEWEST_ROWS} or more are needed.")
         if np.ptp(rows.y) == 0:
             raise TableError(f"Column {self.target!r} is {rows.y[0]:g} in all {len(rows.y)} rows to learn from.")
-        value, self.correlation_ = self.redundancy, None
-        if value == "auto" and rows.order is not None:
-            self.model_, value, self.correlation_ = fit_in_order(
-                lambda n_components: self._make(self.inputs_).set_params(n_components=n_components),
+        self._typical_scale = 1.0 if rows.scale is None else float(np.sqrt(np.mean(rows.scale**2)))
+        if rows.scale is not None:  # the noise variance that is learned is then that of a typical row
+            rows = replace(rows, scale=rows.scale / self._typical_scale)
+        if self.trend is None:
+            fitted, self.trend_ = self._fit_regressor(rows, rows.y, start), None
+        else:
+            axis = TimeAxis.from_order(rows.order)
+            *fitted, self.trend_ = fit_with_line(
+                lambda y, start: self._fit_regressor(rows, y, start),
+                axis,
                 rows.X,
                 rows.y,
-                n_components=self.n_components,
+                axis.to_numbers(rows.order, _TABLE),
+                scout=None if self.inputs_.is_learned else lambda y, start: self._scout(rows, y, start),
                 start=start,
+                noise_scale=rows.scale,
                 report=self._report,
             )
-        else:
-            value = 1.0 if value == "auto" else float(value)
-            self.model_ = fit_counted(self._make(self.inputs_), rows.X, rows.y, value)
-        self.redundancy_, self.n_rows_, self.n_effective_ = value, len(rows.y), len(rows.y) / value
+        self.model_, self.redundancy_, self.correlation_ = fitted
+        self._set_noise_factor()
+        self.n_rows_, self.n_effective_ = len(rows.y), len(rows.y) / self.redundancy_
         self.__dict__.pop("_summary", None)
         return self
+
+    def _set_noise_factor(self):
+        factor = float(np.sqrt(self.model_.noise_variance_) / self._typical_scale)
+        self.noise_factor_ = None if self.noise is None else factor
+
+    def _fit_regressor(self, rows, y, start):
+        """A regressor fitted to the inputs of rows, how many of them count as one, and the estimate behind that."""
+        if self.redundancy == "auto" and rows.order is not None:
+            return fit_in_order(
+                lambda n_components: self._make(self.inputs_).set_params(n_components=n_components),
+                rows.X,
+                y,
+                n_components=self.n_components,
+                start=start,
+                noise_scale=rows.scale,
+                report=self._report,
+                hint="Does the level move in other ways than along a line?"
+                if self.trend
+                else f"If the level changes steadily, {word('trend')} takes that into account.",
+            )
+        value = 1.0 if self.redundancy == "auto" else float(self.redundancy)
+        return fit_counted(self._make(self.inputs_), rows.X, y, value, rows.scale), value, None
+
+    def _scout(self, rows, y, start):
+        """Like :meth:`_fit_regressor`, but quick: few columns, and a redundancy that is taken as it is."""
+        size = FEW_COLUMNS if self.n_components == "auto" else min(self.n_components, FEW_COLUMNS)
+        value = start if self.redundancy == "auto" else float(self.redundancy)
+        regressor = self._make(self.inputs_).set_params(n_components=size)
+        return fit_counted(regressor, rows.X, y, value, rows.scale), value, None
 
     def _make(self, inputs):
         """An unfitted regressor."""
@@ -255,7 +429,7 @@ class TableModel(BaseEstimator):
             n_components=self.n_components,
             max_interaction=self.max_interaction,
             learn=(*_LEARN, "period") if inputs.is_learned else _LEARN,
-            trend="auto" if inputs.has_trend else None,
+            trend="auto" if inputs.has_trend and self.trend is None else None,
             verbose=self.verbose,
         )
 
@@ -272,8 +446,8 @@ class TableModel(BaseEstimator):
 
         Parameters
         ----------
-        frame : pandas.DataFrame
-            A table with the columns that the model has as inputs.
+        frame : pandas.DataFrame, str or Path
+            A table with the columns that the model has as inputs, or its file.
         quantiles : sequence of float, default=(0.05, 0.5, 0.95)
             Quantiles of the predicted distribution of an observation.
         source : str or Path, optional
@@ -288,8 +462,9 @@ class TableModel(BaseEstimator):
         import pandas
 
         names = [quantile_name(quantile) for quantile in quantiles]
-        X, complete = self._read_inputs(frame, source)
-        mean, std = self.model_.predict(X, return_std=True)
+        frame, source = _to_table(frame, source)
+        rows, complete = self._read_inputs(frame, source)
+        mean, std = self._predict(rows, source)
         values = {"mean": mean, "std": std}
         values |= {name: mean + ndtri(one) * std for name, one in zip(names, quantiles, strict=True)}
         return pandas.DataFrame(values, index=frame.index[complete])
@@ -299,8 +474,8 @@ class TableModel(BaseEstimator):
 
         Parameters
         ----------
-        frame : pandas.DataFrame
-            A table with inputs and target. Rows that miss the target are left out.
+        frame : pandas.DataFrame, str or Path
+            A table with inputs and target, or its file. Rows that miss the target are left out.
         source : str or Path, optional
             File that the table was read from.
 
@@ -308,17 +483,32 @@ class TableModel(BaseEstimator):
         -------
         Judgement
         """
-        X, y = self.read(frame, source=source)
-        mean, std = self.model_.predict(X, return_std=True)
-        return Judgement.from_predictions(y, mean, std, f"of {source}")
+        frame, source = _to_table(frame, source)
+        rows = self._read_targets(frame, source)
+        mean, std = self._predict(rows, source)
+        return Judgement.from_predictions(rows.y, mean, std, f"of {source}")
+
+    def _predict(self, rows, source=_TABLE):
+        """Means and standard deviations of observations."""
+        mean, std = self.model_.predict(rows.X, return_std=True, include_noise=self.noise is None)
+        if self.noise is not None:
+            std = np.hypot(std, self._noise_std(rows))
+        if self.trend_ is None:
+            return mean, std
+        return self.trend_.add_to(self.model_, rows.X, self.trend_.axis.to_numbers(rows.order, source), mean, std)
+
+    def _noise_std(self, rows):
+        """Standard deviation of the noise of rows."""
+        typical = np.sqrt(self.model_.noise_variance_)
+        return typical if rows.scale is None else typical * rows.scale / self._typical_scale
 
     def read(self, frame, *, source=_TABLE):
-        """Inputs and targets of the regressor, from a table.
+        """Inputs and targets of the regressor, from a table: with a trend, targets without the line.
 
         Parameters
         ----------
-        frame : pandas.DataFrame
-            A table with inputs and target. Rows that miss the target are left out.
+        frame : pandas.DataFrame, str or Path
+            A table with inputs and target, or its file. Rows that miss the target are left out.
         source : str or Path, optional
             File that the table was read from.
 
@@ -327,16 +517,52 @@ class TableModel(BaseEstimator):
         X : pandas.DataFrame
         y : ndarray
         """
-        X, complete = self._read_inputs(frame, source)
-        y = numeric_column(_numbered(frame, source), self.target, source).to_numpy()[complete]
-        known = ~np.isnan(y)
-        return X[known], y[known]
+        frame, source = _to_table(frame, source)
+        rows = self._read_targets(frame, source)
+        if self.trend_ is None:
+            return rows.X, rows.y
+        nothing, time = np.zeros(len(rows.y)), self.trend_.axis.to_numbers(rows.order, source)
+        return rows.X, rows.y - self.trend_.add_to(self.model_, rows.X, time, nothing, nothing)[0]
+
+    def _read_targets(self, frame, source):
+        """Rows whose target is known."""
+        rows, complete = self._read_inputs(frame, source)
+        y = self.inputs_.read_numbers(_numbered(frame, source), self.target, source).to_numpy()[complete]
+        return replace(rows, y=y).take(~np.isnan(y))
 
     def _read_inputs(self, frame, source):
+        """Rows without targets, of which the order is known if there is a trend; and which rows are complete."""
         check_is_fitted(self, "model_")
-        columns = self.inputs_.read(_numbered(frame, source), source)
-        complete = self._complete(list(columns.values()), source)
-        return self.inputs_.to_inputs({name: column[complete] for name, column in columns.items()}), complete
+        frame = _numbered(frame, source)
+        columns = self.inputs_.read(frame, source)
+        order = None if self.trend_ is None else self.inputs_.read_order(frame, source, columns)
+        complete = self._complete([*columns.values(), *_others(order, columns)], source)
+        X = self.inputs_.to_inputs({name: column[complete] for name, column in columns.items()})
+        has_noise = self.noise in frame.columns and frame[self.noise].notna().any()
+        scale = self._read_noise(frame, source, self.inputs_) if has_noise else None
+        return _Rows(
+            X,
+            np.full(len(X), np.nan),
+            None if order is None else order[complete],
+            None if scale is None else scale[complete].fillna(self._typical_scale).to_numpy(),
+        ), complete
+
+    def read_as(self, *, decimal=None, date_format=None):
+        """Read the tables that follow in another way than those that were fitted.
+
+        Parameters
+        ----------
+        decimal, date_format : str, optional
+            See :class:`TableModel`; by default as before.
+
+        Returns
+        -------
+        self
+        """
+        given = {"decimal": decimal, "date_format": date_format}
+        changes = {name: value for name, value in given.items() if value is not None}
+        self.inputs_ = replace(self.inputs_, **changes)
+        return self.set_params(**changes)
 
     # What was learned --------------------------------------------------------------------------------------------
 
@@ -361,6 +587,10 @@ class TableModel(BaseEstimator):
         period_errors = np.broadcast_to(getattr(model, "period_std_", np.nan), size)
         unknown = [self.inputs_.is_learned and self._is_learned(d) for d in range(size)]
         scales = np.broadcast_to(model.kernel_.length_scale, size)
+        bounds = bounds_reached(model)
+        explains_nothing = self.judgement_ is not None and self.judgement_.explains_nothing
+        if explains_nothing or "lower" in bounds:  # the curvature at a peak of noise is no error of a period
+            period_errors = np.full(size, np.nan)
         names = self.inputs_.names
         inputs = [
             {
@@ -370,6 +600,7 @@ class TableModel(BaseEstimator):
                 "period_is": "learned" if unknown[d] else "given",
                 "length_scale": scales[d],
                 "length_scale_std": error,
+                "length_scale_bound": bounds[d],
             }
             for d, (position, error) in enumerate(
                 zip(self.inputs_.positions, np.broadcast_to(length_scale_errors(model), size), strict=True)
@@ -387,6 +618,7 @@ class TableModel(BaseEstimator):
                     "dropped": self.n_dropped_,
                     "effective": self.n_effective_,
                     "redundancy": self.redundancy_,
+                    "redundancy_found": None if found is None else found.estimate,
                     "redundancy_std": None if found is None else found.std,
                     "redundancy_is": "estimated" if found is not None else "given",
                 },
@@ -396,14 +628,27 @@ class TableModel(BaseEstimator):
                 "max_interaction": self.max_interaction,
                 "truncation_error": model.truncation_error_,
                 "has_trend": model.trend_ is not None,
+                "trend": None if self.trend_ is None else self.trend_.summary(),
                 "signal_std": np.sqrt(model.signal_variance_),
                 "noise_std": np.sqrt(model.noise_variance_),
+                "noise_column": self.noise,
+                "noise_factor": self.noise_factor_,
                 "log_evidence": model.log_marginal_likelihood_,
                 "holdout": None if self.judgement_ is None else self.judgement_.to_json(),
+                "explains_nothing": explains_nothing,
                 "is_refitted": self.is_refitted_,
                 "attribution": _attribution(model),
             }
         )
+
+    def _dimension_names(self):
+        """Names of the dimensions of the torus; with the period where an input feeds several."""
+        names = [self.inputs_.names[position] for position in self.inputs_.positions]
+        periods = np.broadcast_to(self.model_.kernel_.period, len(names))
+        return [
+            repr(name) if names.count(name) == 1 else f"{name!r} (period {period:.6g})"
+            for name, period in zip(names, periods, strict=True)
+        ]
 
     def _is_learned(self, dimension):
         if dimension >= len(self.inputs_.dimensions):
@@ -428,6 +673,8 @@ class TableModel(BaseEstimator):
             "layout": _LAYOUT,
             "parameters": to_plain(self.get_params() | {"verbose": 0}),
             "inputs": self.inputs_.to_json(),
+            "trend": None if self.trend_ is None else self.trend_.to_json(),
+            "typical_scale": self._typical_scale,
             "summary": summary,
             "notes": notes or {},
         }
@@ -471,8 +718,12 @@ class TableModel(BaseEstimator):
             )
         if content["layout"] > _LAYOUT:
             raise ValueError(f"{path} was written by a newer version of torusgp: upgrade torusgp to read it.")
-        table = cls(**content["parameters"])
+        table = cls(**({"whole_days": False} | content["parameters"]))  # days moved on before there was a choice
         table.model_, table.inputs_ = model, TableInputs.from_json(content["inputs"])
+        line = content.get("trend")  # absent from files of before there was one
+        table.trend_ = None if line is None else Line.from_json(line)
+        table._typical_scale = content.get("typical_scale", 1.0)
+        table._set_noise_factor()
         table._summary, table.notes_ = content["summary"], content["notes"]
         rows, holdout = table._summary["rows"], table._summary["holdout"]
         table.n_rows_, table.n_dropped_ = rows["fitted"], rows["dropped"]
@@ -494,11 +745,12 @@ def load_regressor(path):
 
 @dataclass(frozen=True)
 class _Rows:
-    """Complete rows: inputs, targets, and what orders them."""
+    """Complete rows: inputs, targets, what orders them, and known standard deviations of their noise."""
 
     X: Any
     y: np.ndarray
     order: Any
+    scale: np.ndarray | None
 
     def sorted(self):
         """The rows in their order."""
@@ -508,7 +760,12 @@ class _Rows:
 
     def take(self, chosen):
         """Some of the rows."""
-        return _Rows(self.X.iloc[chosen], self.y[chosen], None if self.order is None else self.order.iloc[chosen])
+        return _Rows(
+            self.X.iloc[chosen],
+            self.y[chosen],
+            None if self.order is None else self.order.iloc[chosen],
+            None if self.scale is None else self.scale[chosen],
+        )
 
 
 def quantile_name(quantile):
@@ -534,6 +791,20 @@ def to_plain(value):
     if isinstance(value, np.generic):
         value = value.item()
     return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def _others(column, columns):
+    """A column that may be there, unless it is one of the inputs."""
+    return [] if column is None or column.name in columns else [column]
+
+
+def _to_table(frame, source):
+    """A table and where it comes from; it is read if it is a file."""
+    if isinstance(frame, str | Path):
+        return read_table(frame), frame
+    if not hasattr(frame, "columns"):
+        raise TypeError(f"A table must be a pandas DataFrame or the name of a file, got {type(frame).__name__}.")
+    return frame, source
 
 
 def _numbered(frame, source):

@@ -1,0 +1,40 @@
+"""How messages call what a user can change: in Python by default, as options while the command runs."""
+
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_speaks_command = ContextVar("speaks_command", default=False)
+_WORDS = {
+    "period": ("periods={{{0!r}: {1!r}}}", "--period {0}={1}"),
+    "calendar": ("calendar={{{0!r}: ['day', 'week', 'year']}}", "--calendar {0}=day,week,year"),
+    "time": ("time={0!r}", "--time {0}"),
+    "timezone": ("timezone={0!r}", "--timezone {0}"),
+    "trend": ("trend='linear'", "--trend linear"),
+    "redundancy": ("redundancy", "--redundancy"),
+    "drop_missing": ("drop_missing=True", "--drop-missing"),
+    "without_holdout": ("fit instead of fit_and_judge", "--holdout 0"),
+}
+
+
+@contextmanager
+def words_of_the_command():
+    """Within it, messages name options of ``torusgp fit`` instead of parameters of ``TableModel``."""
+    token = _speaks_command.set(True)
+    try:
+        yield
+    finally:
+        _speaks_command.reset(token)
+
+
+def word(name, *values):
+    """What a user writes to change something.
+
+    Examples
+    --------
+    >>> word("period", "hour", 24)
+    "periods={'hour': 24}"
+    >>> with words_of_the_command():
+    ...     print(word("period", "hour", 24))
+    --period hour=24
+    """
+    return _WORDS[name][_speaks_command.get()].format(*values)
