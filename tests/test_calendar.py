@@ -21,7 +21,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_checks
 
-from torusgp import TorusGPRegressor
+from torusgp import IndexSetFourierFeatures, TorusGPRegressor, find_period
 from torusgp.calendar import CalendarPhases, UnreadableTimeError, read_times, to_timezone
 from torusgp.datasets import load_electricity_demand
 from torusgp.datasets._sources import DATA_FOLDER
@@ -616,3 +616,26 @@ def test_texts_of_one_length_that_are_no_times(text):
 def test_the_calendar_of_python_is_not_hidden():
     assert calendar.__name__ == "calendar"
     assert calendar.isleap(2024)
+
+
+class TestNoTimes:
+    TIMES = np.datetime64("2024-01-01") + np.arange(48).astype("timedelta64[h]")
+
+    @pytest.mark.parametrize(
+        "X",
+        [TIMES[:, None], TIMES[:, None] - TIMES[0], pd.DataFrame({"t": TIMES}), TIMES[:, None].tolist()],
+        ids=["times", "differences", "frame", "list"],
+    )
+    @pytest.mark.parametrize(
+        "use",
+        [
+            lambda X, y: TorusGPRegressor(period=24).fit(X, y),
+            lambda X, y: TorusGPRegressor(period=24).fit(np.arange(48.0)[:, None], y).predict(X),
+            lambda X, y: IndexSetFourierFeatures(period=24).fit(X),
+            find_period,
+        ],
+        ids=["fit", "predict", "features", "find_period"],
+    )
+    def test_times_are_not_taken_for_numbers(self, X, use):
+        with pytest.raises((ValueError, TypeError), match=r"X holds times|must be a string or a real number"):
+            use(X, np.sin(np.arange(48.0)))

@@ -8,7 +8,7 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from torusgp.calendar import CalendarPhases
@@ -403,6 +403,7 @@ class TestDateFormat:
     def test_what_strptime_reads_is_read(self, tmp_path_factory, moments, date_format, odd):
         path = tmp_path_factory.mktemp("times") / "table.csv"
         texts = [moment.strftime(date_format) for moment in moments]
+        assume(not (date_format.endswith("%f") and odd.isdigit()))  # nanoseconds, which strptime does not know
         texts[-1] += odd
         path.write_text("y;t\n" + "".join(f"1;{text}\n" for text in texts))
         try:

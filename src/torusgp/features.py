@@ -5,6 +5,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from torusgp.basis import columns as basis_columns
+from torusgp.calendar import check_no_times
 from torusgp.index_sets import (
     IndexSet,
     adaptive,
@@ -121,6 +122,7 @@ class IndexSetFourierFeatures(TransformerMixin, BaseEstimator):
         -------
         self
         """
+        check_no_times(X)
         X = validate_data(self, X, dtype=(np.float64, np.float32))
         self._columns = resolve_columns(self, self.columns)
         limit = interaction_limit(self.max_interaction, self.index_set)
@@ -148,6 +150,7 @@ class IndexSetFourierFeatures(TransformerMixin, BaseEstimator):
             A constant, then a cosine and a sine for each frequency.
         """
         check_is_fitted(self)
+        check_no_times(X)
         X = validate_data(self, X, dtype=(np.float64, np.float32), reset=False)
         phases = self.kernel_.phases(X[:, self._columns])
         return basis_columns(phases, self.index_set_.frequencies, self._scale, X.dtype)

@@ -182,7 +182,7 @@ class TestErrors:
             Expansion(self.kernel, "adaptive")
 
     def test_index_set_of_another_dimension(self):
-        with pytest.raises(ValueError, match="2 dimensions, but 3"):
+        with pytest.raises(ValueError, match="of length 2 cannot describe 3 periodic"):
             Expansion(self.kernel, tensor(3, 2))
 
     @pytest.mark.parametrize("bounds", [(0.0, 1.0), (2.0, 1.0), (1.0,), 3.0, (0.1, np.inf), (np.nan, 1.0)], ids=str)

@@ -121,7 +121,7 @@ def test_unequal_families_and_short_length_scales():
     ("call", "message"),
     [
         (lambda: adaptive(TorusKernel(), 10), "dimension"),
-        (lambda: adaptive(TorusKernel(length_scale=[1, 2]), 10, dimension=3), "2 dimensions, but 3"),
+        (lambda: adaptive(TorusKernel(length_scale=[1, 2]), 10, dimension=3), "of length 2 cannot describe 3 periodic"),
         (lambda: adaptive(TorusKernel(), 0, dimension=2), "n_components.*0"),
         (lambda: adaptive(TorusKernel(), 9, dimension=2, max_interaction=0), "max_interaction.*0"),
         (lambda: adaptive(TorusKernel(Heat("cartesian"), 1.0, np.eye(2)), 9, max_interaction=1), "max_interaction"),

@@ -5,6 +5,7 @@ from math import isnan
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length
 
+from torusgp.calendar import check_no_times
 from torusgp.periods._trend import TrendColumns
 
 _MAX_DIMENSION = 3
@@ -12,6 +13,7 @@ _MAX_DIMENSION = 3
 
 def check_rows(X, y, sample_weight, noise_scale=None):
     """Inputs and targets of two dimensions and weights of the rows, without rows of weight zero."""
+    check_no_times(X)
     X = check_array(X, ensure_2d=False, dtype=np.float64, input_name="X")
     X = X[:, None] if X.ndim == 1 else X
     y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")

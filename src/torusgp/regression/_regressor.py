@@ -12,6 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from torusgp import learning
 from torusgp.backends import check_resources
 from torusgp.blocks import is_dask
+from torusgp.calendar import check_no_times
 from torusgp.features import interaction_limit, make_index_set, resolve_columns
 from torusgp.index_sets import IndexSet, from_frequencies
 from torusgp.index_sets._checks import check_budget
@@ -450,6 +451,7 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self._compute().choose(np.zeros((1, len(self._columns)), int), 1)
 
     def _validate_rows(self, X, y, sample_weight, noise_scale, reset):
+        check_no_times(X)
         X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float64, reset=reset)
         if reset:
             self._set_shapes(y.ndim)
@@ -754,6 +756,7 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _points(self, X):
         check_is_fitted(self, "statistics_")
+        check_no_times(X)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         model = self._fitted()
         compute, frequencies = self._compute(), model.index_set.frequencies
