@@ -22,13 +22,14 @@ from torusgp.table_models import (
     TableModel,
     estimate_redundancy,
     load_regressor,
+    quantile_name,
+    to_plain,
     words_of_the_command,
 )
 from torusgp.table_models._correlation import _Smoother, autocorrelation, correlation_time, unseen_noise_variance
 from torusgp.table_models._errors import bounds_reached, length_scale_errors
 from torusgp.table_models._inputs import TableInputs, to_moment
 from torusgp.table_models._judgement import hold_out
-from torusgp.table_models._model import quantile_name, to_plain
 from torusgp.tables import TableError
 
 PERIOD = [24.0, 1600.0]
@@ -810,3 +811,17 @@ def test_noise_of_unseen_rows_counts_what_the_fit_took_for_signal():
         by_hand.append((y[rows] - y.mean() - fold.predict(days[rows])) ** 2)
     std = model.predict(days, return_std=True, include_noise=False)[1]
     assert unseen == pytest.approx(np.mean(np.concatenate(by_hand)) - np.mean(std**2), rel=0.02)
+
+
+@pytest.mark.parametrize("method", ["fit", "fit_and_judge"])
+def test_a_fit_that_fails_leaves_the_model_as_it_was(method):
+    rng = np.random.default_rng(0)
+    hour = rng.uniform(0, 24, 100)
+    frame = pd.DataFrame({"h": hour, "t": rng.uniform(0, 50, 100), "y": np.sin(2 * np.pi * hour / 24)})
+    frame["y"] += 0.1 * rng.normal(size=100)
+    model = TableModel("y", {"h": 24}).fit(frame)
+    before = model.predict(frame)
+    model.set_params(periods={"t": 50})
+    with pytest.raises(TableError, match="is 1 in all"):
+        getattr(model, method)(frame.assign(y=1.0))
+    pd.testing.assert_frame_equal(model.predict(frame), before)

@@ -1,0 +1,24 @@
+"""Table files, read for the command: CSV and Parquet, with errors of one line that say where to look.
+
+Numbers with decimal commas and dates such as 31.01.2024 are read where nothing else can be meant. What could be read in
+two ways, such as 03/04/2024, is refused until it is said how it is written (``decimal``, ``date_format``); no value of
+a file is taken for a hint.
+
+pandas and pyarrow are imported when a file is read; install them with ``pip install "torusgp[io]"``.
+"""
+
+from torusgp.tables._columns import complete_rows
+from torusgp.tables._errors import TableError
+from torusgp.tables._files import place_of_row, read_table
+from torusgp.tables._numbers import holds_numbers, numeric_column
+from torusgp.tables._times import time_column
+
+__all__ = [
+    "TableError",
+    "complete_rows",
+    "holds_numbers",
+    "numeric_column",
+    "place_of_row",
+    "read_table",
+    "time_column",
+]
