@@ -232,7 +232,8 @@ class TableModel(BaseEstimator):
             if n_left < FEWEST_ROWS:
                 raise TableError(
                     f"{held.sum()} of {len(held)} rows are held out, which leaves {n_left} to learn from; "
-                    f"{FEWEST_ROWS} or more are needed. To fit to all rows without judging, use {word('without_holdout')}."
+                    f"{FEWEST_ROWS} or more are needed. To fit to all rows without judging, use "
+                    f"{word('without_holdout')}."
                 )
             with warnings.catch_warnings():
                 if refit:  # what is wrong with the final model is told of that one
