@@ -443,7 +443,7 @@ def _check_period(period):
     try:
         array = np.array(period, dtype=float)
     except (TypeError, ValueError):
-        raise ValueError(f"period must be numbers, got {period!r}.") from None
+        raise ValueError(f"period must be numbers, or in estimators that search it 'auto', got {period!r}.") from None
     if array.ndim < 2:
         return check_positive_array(period, "period", max_ndim=1)
     if array.ndim > 2 or array.shape[0] != array.shape[1] or not np.isfinite(array).all():

@@ -283,8 +283,9 @@ def summarise_columns(rows):
     ratio = min(row.pattern_error for row in others) / index_set.pattern_error
     return [
         "The same plate, evenly lit; the true lattice is given, length scales and variances are learned",
-        "by each. The error of the kernel is the largest at any of 80,000 pairs of points, for the kernel",
-        "that the index set has learned; the error of the filled pattern is taken without the noise.",
+        "by each. The error of the kernel, which is 1 at distance zero, is the largest at any of 80,000",
+        "pairs of points, for the one that the index set has learned; that of the filled pattern is",
+        "taken without the noise.",
         f"The best of the others has {ratio:.2f} times the error of the index set.",
     ]
 

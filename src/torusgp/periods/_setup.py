@@ -153,7 +153,8 @@ def _search(period, whole, X, y, sample_weight, noise_scale, columns, report):
         raise ValueError(
             f"period='auto' found {len(judged)} of {wanted} periods: nothing{' else' if judged else ''} repeats, that "
             f"is, gains log evidence over a model without period. Searched were periods from {shortest} to {longest}; "
-            "find_period takes other limits and shows what was tried. More data may show it, too."
+            "find_period takes other limits and shows what was tried. More data may show it, too: fewer than about three "
+            "turns are seldom told from slow change."
         )
     for one in judged[len(search) : wanted]:
         warnings.warn(
