@@ -149,12 +149,12 @@ def _search(period, whole, X, y, sample_weight, noise_scale, columns, report):
     wanted = unknown if superposed else 1
     judged = [one for one in search.candidates if one.gain > 0]  # the best, reported or not
     if len(judged) < wanted:
-        shortest, longest = (np.array2string(limit, precision=4, separator=", ") for limit in search.searched)
+        shortest, longest = (", ".join(f"{limit:.4g}" for limit in limits) for limits in search.searched)
         raise ValueError(
             f"period='auto' found {len(judged)} of {wanted} periods: nothing{' else' if judged else ''} repeats, that "
             f"is, gains log evidence over a model without period. Searched were periods from {shortest} to {longest}; "
-            "find_period takes other limits and shows what was tried. More data may show it, too: fewer than about three "
-            "turns are seldom told from slow change."
+            "find_period takes other limits and shows what was tried. More data may show it, too: fewer than about "
+            "three turns are seldom told from slow change."
         )
     for one in judged[len(search) : wanted]:
         warnings.warn(
