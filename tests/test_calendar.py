@@ -570,6 +570,16 @@ def test_text_is_read_as_it_is_written():
     assert read_times([None]).zone is None
 
 
+def test_a_month_is_its_first_day():
+    assert read_times(["2024-02", "2024-02-01", " 2024-12 ", None]).stamps.astype("datetime64[D]").tolist() == [
+        *(datetime.date(2024, month, 1) for month in (2, 2, 12)),
+        None,
+    ]
+    for text in ("2024-02 13:30", "2024-02T13", "2024-02Z", "2024-2", "2024", "202402"):
+        with pytest.raises(UnreadableTimeError, match="is not a time"):
+            read_times([text])
+
+
 @given(st.datetimes(datetime.datetime(1, 1, 1)), st.booleans())
 def test_dots_mean_that_the_day_comes_first(moment, pads):
     pad = 2 if pads else 1
@@ -588,7 +598,7 @@ def test_dots_mean_that_the_day_comes_first(moment, pads):
 
 @given(
     st.lists(st.datetimes(datetime.datetime(1000, 1, 1)), min_size=1, max_size=10),
-    st.sampled_from(["%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S"]),
+    st.sampled_from(["%Y-%m", "%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S"]),
     st.sampled_from([None, " ", "+", "T"]),
 )
 def test_texts_of_one_length_are_read_as_each_alone(moments, date_format, odd):
@@ -604,7 +614,8 @@ def test_texts_of_one_length_are_read_as_each_alone(moments, date_format, odd):
 
 
 @pytest.mark.parametrize(
-    "text", ["2024-02-30", "2024-13-01", "2024-01-01 24:00", "2024-01-01 10:60", "\uff12024-01-01"]
+    "text",
+    ["2024-13", "2024-00", "2024-02-30", "2024-13-01", "2024-01-01 24:00", "2024-01-01 10:60", "\uff12024-01-01"],
 )
 def test_texts_of_one_length_that_are_no_times(text):
     fine = "2024-01-01 00:00"[: len(text)]

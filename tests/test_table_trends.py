@@ -14,7 +14,8 @@ from torusgp import TorusGPRegressor
 from torusgp.table_models import TableModel
 from torusgp.table_models._correlation import redundancy_along
 from torusgp.table_models._judgement import Judgement
-from torusgp.table_models._trend import YEAR, Line, TimeAxis
+from torusgp.table_models._time_axis import YEAR, TimeAxis
+from torusgp.table_models._trend import Line
 from torusgp.tables import TableError
 
 AXIS = TimeAxis("t", 0.0, "number")

@@ -438,6 +438,9 @@ class TestDateFormat:
         [
             ("%d.%m.", "'%d.%m.' does not tell year, month and day. Give one such as"),
             ("%H:%M", "does not tell year"),
+            ("%Y", '"%Y-%m" will do; years alone are numbers'),
+            ("%Y-%m %H:%M", "does not tell year, month and day"),
+            ("%m-%d", "does not tell year"),
             ("%d/%m/%Q", "'%d/%m/%Q' is no format of times: 'Q' is a bad directive"),
             ("mixed", "must be a format or 'auto', got 'mixed'"),
             ("ISO8601", "must be a format or 'auto', got 'ISO8601'"),

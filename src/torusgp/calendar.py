@@ -21,10 +21,11 @@ _OFFSET = r"(?: ?(Z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d){0,2}))?"  # seconds: befo
 _TIME = re.compile(
     rf"(\d{{4}}-\d{{2}}-\d{{2}})(?:[T ](\d{{2}}(?::\d{{2}}(?::\d{{2}}(?:\.\d{{1,9}})?)?)?){_OFFSET})?", re.ASCII
 )
+_MONTH = re.compile(r"\d{4}-\d{2}", re.ASCII)  # a whole month, which is told by its first day
 _DOTTED_TIME = re.compile(  # who parts them by dots writes the day first
     rf"(\d{{1,2}})\.(\d{{1,2}})\.(\d{{4}})(?: +(\d{{1,2}})(:\d{{2}}(?::\d{{2}}(?:\.\d{{1,9}})?)?){_OFFSET})?", re.ASCII
 )
-_LAYOUTS = {len(layout): layout for layout in ("0000-00-00", "0000-00-00 00:00", "0000-00-00 00:00:00")}
+_LAYOUTS = {len(layout): layout for layout in ("0000-00", "0000-00-00", "0000-00-00 00:00", "0000-00-00 00:00:00")}
 _LENGTH_WITH_MICROSECONDS = len("2024-01-31T13:30:00.123456")
 _NANOSECOND_YEARS = range(1678, 2262)  # whole years that 64 bits hold in nanoseconds
 _TICKS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -258,9 +259,9 @@ def read_times(values):
     Parameters
     ----------
     values : sequence
-        Times. Text follows ISO 8601: a date, or date and time, which may end in Z or an offset such as +10:00. Dates
-        with dots, such as 31.1.2024, have the day first; those with slashes are not read, as either may come first.
-        None, NaN and NaT are missing times.
+        Times. Text follows ISO 8601: a date, or date and time, which may end in Z or an offset such as +10:00; a month,
+        such as 2024-01, is its first day. Dates with dots, such as 31.1.2024, have the day first; those with slashes
+        are not read, as either may come first. None, NaN and NaT are missing times.
 
     Returns
     -------
@@ -275,6 +276,8 @@ def read_times(values):
     True
     >>> str(read_times(["1.2.2024 13:30"]).stamps[0].astype("datetime64[m]"))
     '2024-02-01T13:30'
+    >>> str(read_times(["2024-02"]).stamps[0].astype("datetime64[D]"))
+    '2024-02-01'
     """
     stamps = _read_alike(values)
     if stamps is not None:
@@ -352,6 +355,8 @@ def _read_alike(values):
 def _read_time(value):
     """ISO text without offset, offset and name of the zone of one time."""
     if isinstance(value, str):
+        if _MONTH.fullmatch(value.strip()):
+            return f"{value.strip()}-01", None, None
         match = _TIME.fullmatch(value.strip())
         day, time, offset = _dotted_time(value) if match is None else match.groups()
         text = day if time is None else f"{day}T{time}"

@@ -1,6 +1,7 @@
 """The commands that lead from a table to a forecast: fit, predict, info and report."""
 
 import gzip
+import io
 import json
 import os
 import re
@@ -18,6 +19,7 @@ from torusgp.cli import _fit, _report
 from torusgp.cli._console import with_error
 from torusgp.cli._fit import fit_file
 from torusgp.cli._options import beside, check_output
+from torusgp.cli._summary import summary_facts
 from torusgp.index_sets import tensor
 from torusgp.table_models import TableModel, load_regressor
 from torusgp.tables import read_table
@@ -299,7 +301,7 @@ class TestPredict:
         table, written = TableModel.load(model), pd.read_csv(output)
         assert written.columns.tolist() == ["time", "hour", "demand", "mean", "std", "q05", "q50", "q95"]
         expected = table.predict(read_table(data))
-        np.testing.assert_allclose(written[expected.columns], expected, rtol=1e-12)
+        np.testing.assert_allclose(written[expected.columns], expected, atol=1e-6 * expected["std"].min())
         assert f"RMSE, R2        {table.judge(read_table(data)).rmse:.4g}" in result.stdout
         assert f"504 predictions: {output}" in result.stdout
 
@@ -419,9 +421,49 @@ class TestOtherCustoms:
         # how fit was told to read is how predict reads, unless it is told otherwise
         read = run("predict", tmp_path / "last-model.npz", later, "--no-keep")
         as_told = ("--decimal", "auto", "--date-format", "auto")
-        assert read.stdout == run("predict", tmp_path / "last-model.npz", plain, "--no-keep", *as_told).stdout
-        assert read.stdout == run("predict", tmp_path / "demand-model.npz", plain, "--no-keep").stdout
+        in_points = run("predict", tmp_path / "demand-model.npz", plain, "--no-keep").stdout
+        assert in_points == run("predict", tmp_path / "last-model.npz", plain, "--no-keep", *as_told).stdout
         assert read.stdout == run("predict", tmp_path / "demand-model.npz", later, "--no-keep", *options).stdout
+        # and how it writes
+        in_commas = pd.read_csv(io.StringIO(read.stdout), sep=delimiter, decimal=",")
+        pd.testing.assert_frame_equal(in_commas, pd.read_csv(io.StringIO(in_points)), check_exact=True)
+        assert read.stdout != in_points
+        assert run("predict", tmp_path / "last-model.npz", later, "-o", tmp_path / "forecast.csv").exit_code == 0
+        again = ("--target", "mean", "--columns", 51, *options, "-o", tmp_path / "again.npz")
+        assert run("fit", tmp_path / "forecast.csv", "--calendar", "time=day", *again).exit_code == 0
+        assert read_table(tmp_path / "forecast.csv")["demand"].tolist() == read_table(later)["demand"].tolist()
+
+    def test_a_table_of_one_column_is_written_as_the_one_learned_from(self, tmp_path):
+        (tmp_path / "last.csv").write_bytes(to_european(make_table()))
+        self.fit(tmp_path / "last.csv")
+        (tmp_path / "later.csv").write_text("time\n01.02.2024 12:00\n")
+        header, row, _ = run("predict", tmp_path / "last-model.npz", tmp_path / "later.csv").stdout.split("\n")
+        assert header == "time;mean;std;q05;q50;q95"
+        assert row.startswith("01.02.2024 12:00;")
+        assert row.count(",") == 5
+
+    def test_columns_stay_as_they_were(self, tmp_path):
+        (tmp_path / "last.csv").write_bytes(to_european(make_table()))
+        self.fit(tmp_path / "last.csv")
+        rows = ["007;01.02.2024 12:00;3;NA;1.234", "008;02.02.2024 12:00;;x;1.5", '"9;9";03.02.2024 12:00;4,5;;2']
+        (tmp_path / "later.csv").write_text("\n".join(["id;time;load;note;version", *rows, ""]))
+        _, *found = run("predict", tmp_path / "last-model.npz", tmp_path / "later.csv").stdout.splitlines()
+        assert [row.rsplit(";", 5)[0] for row in found] == rows
+        assert all("." not in part for row in found for part in row.rsplit(";", 5)[1:])
+
+    def test_months_are_read(self, tmp_path):
+        months = pd.date_range("2012-01-01", periods=96, freq="MS")
+        total = 1000 + 200 * np.cos(2 * np.pi * months.month / 12) + np.random.default_rng(0).normal(0, 40, 96)
+        written = {}
+        for name, form in (("days", "%Y-%m-%d"), ("months", "%Y-%m"), ("slashes", "%m/%Y")):
+            path = tmp_path / f"{name}.csv"
+            pd.DataFrame({"month": months.strftime(form), "total": total.round(1)}).to_csv(path, index=False)
+            options = () if name == "days" else ("--date-format", form)
+            options = ("--target", "total", "--calendar", "month=year", "--columns", 21, "--json", *options)
+            written[name] = json.loads(run("fit", path, *options).stdout)["holdout"]
+        assert written["days"] == written["months"] == written["slashes"]
+        plain = run("fit", tmp_path / "months.csv", "--target", "total", "--calendar", "month=year", "--columns", 21)
+        assert "from 2018-06-01" in plain.stdout
 
     @pytest.mark.parametrize(
         ("content", "options", "message"),
@@ -482,7 +524,8 @@ class TestCalendar:
                 "week,year",
                 "the same day of the week (day_of_week is 0.25): leave out 'week'",
             ),
-            ("2023-01-01", "MS", "month,year", "the same day of the month (day_of_month is 0): leave out 'month'"),
+            ("2023-01-01", "YS", "year", "the same day of the year (day_of_year is 1): leave out 'year'"),
+            ("2023-01-01", "MS", "month,year", "the same day of the month (day_of_month is 1): leave out 'month'"),
         ],
     )
     def test_cycles_that_do_not_turn_are_named_before_the_fit(self, start, step, cycles, message, tmp_path):
@@ -524,6 +567,28 @@ class TestInfo:
         content = json.loads(run("info", model, "--json").stdout)
         assert content["kind"] == "table model"
         assert {**TableModel.load(model).summary(), **content} == content
+        assert f"function        varies by {content['function_std']:.4g} (standard deviation)" in result.stdout
+        assert f"noise           {content['noise_std']:.4g} (standard deviation)" in result.stdout
+
+    def test_slow_change_is_told_if_it_can_be_seen(self, model):
+        summary = TableModel.load(model).summary()
+        noise = summary["noise_std"]
+        assert "slow change" not in summary_facts(summary)
+        for size, is_told in ((0.05 * noise, False), (0.2 * noise, True)):
+            changed = summary_facts(summary | {"has_slow_change": True, "slow_change_std": size})
+            assert ("slow change" in changed) == is_told
+        assert f"standard deviation {size:.3g} over the rows" in changed["slow change"]
+
+    def test_a_file_of_before_slow_change_had_a_size(self, model):
+        regressor = load_regressor(model)
+        summary = regressor.notes_["table"]["summary"]
+        today = dict(summary)
+        for name in ("has_slow_change", "slow_change_std", "function_std"):
+            del summary[name]
+        summary["has_trend"] = True
+        loaded = TableModel.from_regressor(regressor, model).summary()
+        assert loaded == today | {"has_slow_change": True, "slow_change_std": None}
+        assert summary_facts(loaded)["slow change"] == "beside the period; part of predictions"
 
     def test_a_regressor(self, tmp_path):
         TorusGPRegressor(period=2).fit([[0.1], [0.5], [0.7]], [1.0, 2.0, 3.0]).save(tmp_path / "plain.npz", "by hand")

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
+from scipy.signal import lfilter
 from scipy.special import ive
-from scipy.stats import norm
+from scipy.stats import binom, norm
 from sklearn.metrics import r2_score
 
 from tests.report.pages import case, fit, make_rows
@@ -16,6 +17,7 @@ from torusgp.report._facts import (
     judge,
     levels_along,
 )
+from torusgp.report._scores import effective_rows
 from torusgp.report._summary import verdict
 from torusgp.spectra import Heat
 
@@ -150,10 +152,44 @@ def test_errors_at_few_values_are_means_over_each():
     assert levels_along(model, X[:30], 1, 7.0) is None  # few rows have few values by chance
 
 
-def test_the_verdict_knows_chance():
-    assert verdict(0.95, 10**6) == verdict(0.965, 10**6) == "as they should"
-    assert verdict(1.0, 100) == "as they should"  # happens once in 170 times
-    assert verdict(1.0, 10**4) == "wider than needed"
-    assert verdict(0.91, 10**4) == "somewhat too narrow"
-    assert verdict(0.7, 10**4) == "too narrow"
-    assert verdict(0.85, 20) == "as they should"
+class TestVerdict:
+    @pytest.mark.parametrize(
+        ("coverage", "n_rows", "wanted"),
+        [
+            (0.95, 10**6, "as they should"),
+            (0.965, 10**6, "slightly wider than needed"),
+            (0.94, 10**6, "slightly too narrow"),
+            (0.94, 1000, "as they should"),
+            (0.918, 292, "somewhat too narrow"),
+            (1.0, 96, "wider than needed"),  # happens once in 137 times
+            (1.0, 10**4, "wider than needed"),
+            (0.91, 10**4, "somewhat too narrow"),
+            (0.7, 10**4, "too narrow"),
+            (26 / 29, 29, "within what chance allows"),
+            (0.85, 20, "within what chance allows"),
+            (0.6, 29, "too narrow"),
+        ],
+    )
+    def test_it_knows_chance(self, coverage, n_rows, wanted):
+        assert verdict(coverage, n_rows) == wanted
+
+    @pytest.mark.parametrize("n_rows", [29, 96, 292, 5000])
+    def test_right_intervals_are_accused_once_in_twenty_times(self, n_rows):
+        inside = np.arange(n_rows + 1)
+        accused = [verdict(k / n_rows, n_rows).endswith(("narrow", "needed")) for k in inside]
+        assert binom.pmf(inside[accused], n_rows, 0.95).sum() < 0.05
+        assert binom.pmf(inside[accused], n_rows, 0.85).sum() > (0.3 if n_rows < 50 else 0.9)
+
+    @pytest.mark.parametrize("memory", [0.0, 0.5, 0.9])
+    def test_correlated_rows_tell_as_much_as_fewer_independent_ones(self, memory):
+        rng, n_rows = np.random.default_rng(0), 2000
+        start = rng.normal(size=(400, 1)) / np.sqrt(1 - memory**2)  # so that all rows have the same variance
+        noise = np.hstack([start, rng.normal(size=(400, n_rows - 1))])
+        noise = lfilter([1], [1, -memory], noise, axis=1) * np.sqrt(1 - memory**2)
+        coverage = np.mean(np.abs(noise) < 1.959964, axis=1)
+        n_effective = effective_rows(n_rows, (1 + memory) / (1 - memory))
+        # a share of independent rows has this variance, and sizes of errors remember at most what their squares do
+        assert np.var(coverage) < 1.25 * 0.95 * 0.05 / n_effective
+        assert np.var(coverage) > 0.5 * 0.95 * 0.05 / n_effective
+        accused = np.mean([verdict(one, n_effective) != "as they should" for one in coverage])
+        assert accused < 0.08

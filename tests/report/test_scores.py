@@ -124,6 +124,54 @@ class TestRowsHeldOut:
             render_report(model, judgement=HELD_OUT)
 
 
+class TestIntervals:
+    def advice(self, coverage, n_held_out, **arguments):
+        page = make_page(judgement=Judgement(n_held_out, "some", 0.35, 0.37, 0.94, coverage), **arguments)
+        (tile,) = (one for one in page.root.find_all("div", class_="tile") if "intervals" in one.all_text())
+        return tile.children[2].text, text_of(page).partition("95 % intervals held")[2].partition(".By its")[0]
+
+    def test_they_are_called_right_within_chance_only(self):
+        tile, said = self.advice(0.918, 292)
+        assert tile == "somewhat too narrow"
+        assert "as they should" not in said
+        tile, said = self.advice(1.0, 96)
+        assert tile == "wider than needed"
+        assert "predictions are better than stated" in said
+        tile, said = self.advice(0.897, 29)
+        assert tile == "within what chance allows"
+        assert "within what chance allows for 29 rows, which are few to tell" in said
+
+    def test_correlated_rows_allow_more(self):
+        correlated = {"weight": 1 / 9, "n_rows": 240}  # nine are worth one for a mean, 4.6 for intervals
+        tile, said = self.advice(0.918, 292, **correlated)
+        assert tile == "within what chance allows"
+        assert "for 292 rows, worth 64 independent ones, which are few to tell" in said
+        assert self.advice(0.8, 292, **correlated)[0] == "too narrow"
+
+    def test_rows_of_the_fit_do_not_tell(self):
+        page = make_page(rows=make_rows(PERIOD))
+        (tile,) = (one for one in page.root.find_all("div", class_="tile") if "intervals" in one.all_text())
+        assert tile.children[2].text == "on fitted rows"
+
+
+def test_what_was_taken_off_is_part_of_what_is_compared():
+    X, y = make_rows(PERIOD, seed=3)
+    line = np.linspace(0.0, 20.0, len(y))
+    plain, page = (make_page(rows=(X, y), holdout=True, offset=one) for one in (None, line))
+    values = [
+        {name: float(cells[0].attributes["data-value"]) for name, cells in one.facts().items() if "rows: " in name}
+        for one in (plain, page)
+    ]
+    for name, value in values[0].items():
+        if "R²" not in name and "their mean" not in name:
+            assert values[1][name] == pytest.approx(value, rel=1e-9)
+    rmse, spread = values[0]["these rows: RMSE"], np.std(y + line)
+    assert values[1]["these rows: RMSE of their mean"] == pytest.approx(spread)
+    assert values[1]["these rows: R²"] == pytest.approx(1 - (rmse / spread) ** 2)
+    fitted = make_page(rows=make_rows(PERIOD), offset=line)
+    assert "On the 240 rows it was fitted to" in text_of(fitted)
+
+
 class TestErrorsInRuns:
     @pytest.fixture
     def slow(self):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.report.pages import Page, charts, fit, make_rows
+from torusgp.analysis import effect
 from torusgp.index_sets import tensor
 from torusgp.report import render_report
 from torusgp.report._waves import MeanWaves, week_moves_in
@@ -77,3 +78,18 @@ def test_extremes_of_whole_days_are_days():
     days = re.findall(r"\((.+?)\)", caption)
     assert len(days) == 2
     assert set(days) <= {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"}
+
+
+def test_what_the_sums_do_not_tell_is_not_known():
+    assert MeanWaves(museum(True)[0]).has_parts(1, 7) is True
+    assert MeanWaves(museum(False)[0]).has_parts(1, 7) is False
+    assert MeanWaves(museum(True, 3)[0]).has_parts(1, 7) is None
+
+
+def test_lines_of_whole_days_have_no_hours():
+    model = museum(True)[0]
+    page = Page(render_report(model, input_names=NAMES))
+    (chart,) = (one for one in charts(page.section("effects")) if one.title.startswith("Effect of day"))
+    assert [line[0] for line in chart.data["lines"]] == ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
+    np.testing.assert_allclose(chart.y_values(), effect(model, 1)(np.arange(7.0)), atol=0.003)
+    assert not re.search(r"(Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d+:\d\d", page.source)

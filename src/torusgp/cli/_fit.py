@@ -2,6 +2,7 @@
 
 import tempfile
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +20,7 @@ from torusgp.cli._options import (
 from torusgp.cli._summary import print_summary
 from torusgp.files import write_together
 from torusgp.table_models import TableModel, words_of_the_command
-from torusgp.tables import read_table
+from torusgp.tables import read_table, text_layout
 
 _HELP = """Fit a model to a table, to predict one of its columns from others that repeat.
 
@@ -43,7 +44,8 @@ are worth one, which is estimated and taken into account. --redundancy 1 takes r
 on along it.
 
 --noise-column names known standard deviations of the target: rows count by them. Their common factor is learned and
-printed; 1 means that the error bars are right.
+printed; 1 means that the error bars are right. If it is much larger, there may be another period: look for two, whose
+effects add up.
 
 \b
 Examples:
@@ -56,6 +58,8 @@ Examples:
       --trend linear
   torusgp fit angles.csv --target energy --period phi=360 --period psi=360
   torusgp fit star.csv --target mag --period time=auto --noise-column mag_err
+  torusgp fit star.csv --target mag --noise-column mag_err \\
+      --period time=auto --period time=auto --max-interaction 1
 """
 
 
@@ -206,7 +210,8 @@ def fit_file(model, path, output, holdout=None, start=None, refit=True, verbose=
     seconds = time.perf_counter() - began
     with tempfile.TemporaryDirectory() as folder:
         written = Path(folder) / "model.npz"
-        model.save(written, {"data": str(path), "seconds": seconds})
+        layout = asdict(text_layout(frame, path, model.decimal))  # for predictions of tables that do not show theirs
+        model.save(written, {"data": str(path), "seconds": seconds, "layout": layout})
         write_together({output: written.read_bytes()})
     return seconds
 

@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
+
 from torusgp.cli._console import at_work, errors_told, print_json
 from torusgp.cli._options import (
     check_output,
@@ -19,9 +21,10 @@ from torusgp.cli._options import (
 from torusgp.cli._summary import judgement_facts
 from torusgp.files import write_together
 from torusgp.table_models import TableModel, quantile_name, to_plain, words_of_the_command
-from torusgp.tables import TableError, read_table
+from torusgp.tables import TableError, TextLayout, read_table, table_as_written, text_layout
 
 _ENDINGS = (".csv", ".csv.gz", ".parquet")
+_DIGITS = 7  # of standard deviations that are written: more say nothing, and fill the page
 
 _HELP = """Predict the target of a model for the rows of a table.
 
@@ -29,7 +32,8 @@ MODEL is a file that torusgp fit wrote, DATA a table with the columns that the m
 columns of DATA and beside them mean, std (of a single observation, noise included) and quantiles. If DATA has the
 target, too, predictions are compared with it.
 
-Numbers and times are read as fit was told to read them, unless --decimal and --date-format say otherwise.
+Numbers and times are read as fit was told to read them, unless --decimal and --date-format say otherwise. CSV is
+written as DATA is: with the same sign between columns and before decimals.
 
 \b
 Examples:
@@ -74,7 +78,7 @@ def add_predict(app):
     ):
         with errors_told(debug), words_of_the_command():
             with at_work("reading"):
-                result, judgement = predict_file(
+                result, judgement, to_text = predict_file(
                     model,
                     data,
                     output,
@@ -93,7 +97,7 @@ def add_predict(app):
                     content["predictions"] = to_records(result)
                 print_json(content | {"output": None if output is None else str(output)})
             elif output is None:
-                sys.stdout.write(result.to_csv(index=False))
+                sys.stdout.write(to_text(result))
                 sys.stdout.flush()
             else:
                 print(f"{len(result):,} predictions: {output}")
@@ -142,6 +146,8 @@ def predict_file(
     result : pandas.DataFrame
     judgement : dict or None
         How predictions compare with the target, if the table has it.
+    to_text : callable
+        Gives the text of such a table, written as the table that was read.
     """
     if output is not None:
         if not output.name.lower().endswith(_ENDINGS):
@@ -150,7 +156,7 @@ def predict_file(
     fitted = TableModel.load(model).set_params(drop_missing=drop_missing)
     fitted.read_as(decimal=decimal, date_format=date_format)
     frame = read_table(path)
-    result = fitted.predict(frame, quantiles, source=path).add_prefix(prefix)
+    result = to_shown_digits(fitted.predict(frame, quantiles, source=path)).add_prefix(prefix)
     clash = [name for name in result.columns if keep and name in frame.columns]
     if clash:
         raise TableError(
@@ -159,10 +165,41 @@ def predict_file(
     judgement = None
     if fitted.target in frame.columns and frame[fitted.target].notna().any():
         judgement = to_plain(fitted.judge(frame, source=path).to_json())
+    learned_from = TextLayout(**fitted.notes_["layout"]) if "layout" in fitted.notes_ else None
+    layout, new = text_layout(frame, path, fitted.decimal, learned_from), list(result.columns)
     result = frame.loc[result.index].join(result) if keep else result
+
+    def to_text(table):  # whose own columns stay as they were, whatever numbers they were read as
+        written = table_as_written(frame, path).loc[table.index].join(table[new]) if keep else table
+        return layout.to_csv(written, new)
+
     if output is not None:
-        write_together({output: encode(result, output)})
-    return result, judgement
+        write_together({output: encode(result, output, to_text)})
+    return result, judgement, to_text
+
+
+def to_shown_digits(predictions):
+    """Predictions to as many decimals as seven digits of the smallest standard deviation have.
+
+    Parameters
+    ----------
+    predictions : pandas.DataFrame
+        Means, standard deviations in the column ``std``, and quantiles.
+
+    Returns
+    -------
+    pandas.DataFrame
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> to_shown_digits(pd.DataFrame({"mean": [465.476940472599], "std": [16.187835340161]})).to_numpy().tolist()
+    [[465.47694, 16.18784]]
+    """
+    smallest = predictions["std"].min()
+    if not (np.isfinite(smallest) and smallest > 0):
+        return predictions
+    return predictions.round(int(_DIGITS - 1 - np.floor(np.log10(smallest))))
 
 
 def widest_interval(quantiles, prefix=""):
@@ -192,7 +229,7 @@ def widest_interval(quantiles, prefix=""):
     return {"from": names[0], "to": names[1], "percent": round(100 * (high - low), 10)}
 
 
-def encode(frame, path):
+def encode(frame, path, to_text):
     """Bytes of a table, in the format that the ending of a file says.
 
     Parameters
@@ -201,6 +238,8 @@ def encode(frame, path):
         The table.
     path : Path
         Where it is to be written.
+    to_text : callable
+        Gives its text.
 
     Returns
     -------
@@ -210,7 +249,7 @@ def encode(frame, path):
         buffer = io.BytesIO()
         frame.to_parquet(buffer, index=False)
         return buffer.getvalue()
-    text = frame.to_csv(index=False).encode("utf-8")
+    text = to_text(frame).encode("utf-8")
     return gzip.compress(text, mtime=0) if path.name.lower().endswith(".gz") else text
 
 

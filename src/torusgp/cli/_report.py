@@ -17,7 +17,9 @@ from torusgp.cli._summary import summary_facts
 from torusgp.files import write_together
 from torusgp.plotting._base import check_matplotlib
 from torusgp.report import render_report
+from torusgp.report._waves import MeanWaves
 from torusgp.table_models import TableModel, words_of_the_command
+from torusgp.table_models._warnings import drift_remedy
 from torusgp.tables import read_table
 
 _HELP = """Write a page about a model, to open in a browser: effects of its inputs, what matters, predictions.
@@ -31,8 +33,21 @@ Examples:
   torusgp report model.npz next-year.csv --new-rows -o report.html
 """
 
-_LINE = "Beside what repeats there is a line, which goes on in forecasts. On this page targets are without it."
-_SAID_ANYWAY = {"target", "model", "signal, noise", "log evidence", "held out", "RMSE, R2", "MNLL", "95 % intervals"}
+_LINE = (
+    "Beside what repeats there is a line, which goes on in forecasts. Effects and shares are without it; rows are "
+    "compared with predictions that have it."
+)
+_SAID_ANYWAY = {
+    "target",
+    "model",
+    "function",
+    "noise",
+    "log evidence",
+    "held out",
+    "RMSE, R2",
+    "MNLL",
+    "95 % intervals",
+}
 
 
 def add_report(app):
@@ -108,11 +123,13 @@ def report_file(model, output, path=None, *, new=None, title=None, drop_missing=
     check_matplotlib()
     table = TableModel.load(model).set_params(drop_missing=drop_missing)
     table.read_as(decimal=decimal, date_format=date_format)
-    rows, std = (None, None), None
+    rows, std, offset = (None, None), None, None
     if path is not None:
         frame = read_table(path)
         rows = table.read(frame, source=path)
-        std = table.predict(frame, source=path)["std"].loc[rows[0].index]  # which knows the noise of each row
+        predicted = table.predict(frame, source=path).loc[rows[0].index]
+        std = predicted["std"]  # which knows the noise of each row
+        offset = None if table.trend_ is None else predicted["mean"] - table.model_.predict(rows[0])
     summary = table.summary()
     details = {name: value for name, value in summary_facts(summary).items() if name not in _SAID_ANYWAY}
     page = render_report(
@@ -127,13 +144,31 @@ def report_file(model, output, path=None, *, new=None, title=None, drop_missing=
         judgement=table.judgement_,
         noise_std=summary["noise_std"],
         predicted_std=std,
-        whole_days=_has_whole_days(table),
-        notes=[_LINE] if summary.get("trend") else [],
+        offset=offset,
+        whole_days=_has_whole_days(table, rows[0]),
+        notes=_notes(table, summary),
     )
     write_together({output: page.encode("utf-8")})
 
 
-def _has_whole_days(table):
-    """Whether weekdays of a calendar are whole, which they are beside the hours alone; None without a calendar."""
+def _notes(table, summary):
+    """What to bear in mind, beside what the page finds."""
+    notes = [_LINE] if summary.get("trend") else []
+    if table.judgement_ is not None and table.judgement_.drifts:
+        notes.append(f"The level has changed in the rows held out. {drift_remedy(table.trend)}")
+    return notes
+
+
+def _has_whole_days(table, X):
+    """Whether weekdays of a calendar are whole; None without weekdays."""
     calendar = table.inputs_.calendar
-    return None if calendar is None else "day" in calendar[1] and getattr(table.inputs_, "whole_days", False)
+    if calendar is None or "week" not in calendar[1]:
+        return None
+    if "day" in calendar[1]:
+        return bool(table.inputs_.whole_days)
+    # without hours, weekdays are whole if the rows lay at midnight
+    dimension = len(table.inputs_.dimensions) + calendar[1].index("week")
+    told = MeanWaves(table.model_).has_parts(dimension, 7)
+    if told is None and X is not None:
+        told = bool((X["day_of_week"] % 1 == 0).all())
+    return told is not False  # slow waves do not tell, and no hours of them are worth naming

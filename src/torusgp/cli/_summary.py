@@ -3,6 +3,7 @@
 from torusgp.cli._console import with_error
 
 _MOST_SHARES = 8
+_NOTICEABLE = 0.1  # of the noise: slow change that is smaller cannot be seen
 
 
 def print_summary(summary, facts):
@@ -68,9 +69,12 @@ def summary_facts(summary):
     if line is not None:
         slope = with_error(line["slope"], line["slope_std"])
         facts["trend"] = f"{slope} per {line['per']}, along a line in {line['column']} that goes on in forecasts"
-    if summary["has_trend"]:
-        facts["slow change"] = "a trend beside the period is part of predictions"
-    facts["signal, noise"] = f"standard deviations {summary['signal_std']:.4g} and {summary['noise_std']:.4g}"
+    if _shows_slow_change(summary):
+        size = summary["slow_change_std"]
+        told = "" if size is None else f"standard deviation {size:.3g} over the rows, "
+        facts["slow change"] = f"{told}beside the period; part of predictions"
+    facts["function"] = f"varies by {summary['function_std']:.4g} (standard deviation)"
+    facts["noise"] = f"{summary['noise_std']:.4g} (standard deviation)"
     if summary.get("noise_factor") is not None:
         factor = summary["noise_factor"]
         facts["error bars"] = f"the noise is {factor:.3g} times what {summary['noise_column']} says"
@@ -80,6 +84,12 @@ def summary_facts(summary):
         facts.update(judgement_facts(holdout))
         facts["fitted to"] = "all rows, after it was judged" if summary["is_refitted"] else "rows not held out"
     return facts
+
+
+def _shows_slow_change(summary):
+    """Whether slow change beside a period is worth a line; its size is not known from older files."""
+    size = summary["slow_change_std"]
+    return summary["has_slow_change"] and (size is None or size > _NOTICEABLE * summary["noise_std"])
 
 
 def judgement_facts(judgement):

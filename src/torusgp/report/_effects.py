@@ -72,7 +72,7 @@ def _lines(subject, output):
 def _line(subject, dimension, output):
     of, target = subject.dimensions[dimension], subject.targets[output]
     x, mean, std = subject.main_effect(dimension, output)
-    half = _HALF * std
+    half, whole = _HALF * std, subject.main_effects[dimension].grid[0]
     lines = [
         (of.describe(place), with_unit(f"{signed(value, 4)} ± {number(margin, 2)}", target.unit))
         for place, value, margin in zip(x, mean, half, strict=True)
@@ -81,7 +81,7 @@ def _line(subject, dimension, output):
     chart = line_chart(
         x,
         [Line(of.name, mean, half, marks)],
-        Axis.between(of.axis_label, x[0], x[-1], of.ticks()),
+        Axis.between(of.axis_label, whole[0], whole[-1], of.ticks()),
         Axis.covering(f"effect on {target.axis_label}", [mean - half, mean + half], include=0.0),
         f"Effect of {of.name} on {target.name}, {extremes(subject, dimension, output)}",
         Sayings((f"{of.name}: ", "effect "), lines),

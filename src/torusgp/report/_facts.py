@@ -67,7 +67,7 @@ class Judgement:
         )
 
 
-def judge(model, X, y, predicted_std=None):
+def judge(model, X, y, predicted_std=None, offset=None):
     """Compare the predictions of a fitted model with observations.
 
     Parameters
@@ -78,6 +78,8 @@ def judge(model, X, y, predicted_std=None):
         Rows.
     predicted_std : array-like, optional
         Standard deviations of predicted observations; by default those of the model.
+    offset : array-like, optional
+        What was taken off the observations before the model saw them; they are compared with it.
 
     Returns
     -------
@@ -104,6 +106,9 @@ def judge(model, X, y, predicted_std=None):
         mean, std = (values.reshape(len(observed), -1) for values in model.predict(X, return_std=True))
     if predicted_std is not None:
         std = np.asarray(predicted_std, dtype=float).reshape(std.shape)
+    if offset is not None:
+        offset = np.asarray(offset, dtype=float).reshape(mean.shape)
+        observed, mean = observed + offset, mean + offset
     return tuple(Judgement.from_predictions(*columns) for columns in zip(observed.T, mean.T, std.T, strict=True))
 
 

@@ -47,6 +47,7 @@ def render_report(
     judgement=None,
     noise_std=None,
     predicted_std=None,
+    offset=None,
     whole_days=None,
     notes=(),
 ):
@@ -89,6 +90,9 @@ def render_report(
     predicted_std : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
         Standard deviations of predicted observations of the rows of X, where more is known of these than the model
         knows, such as their own noise.
+    offset : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
+        What was taken off the targets y before the model saw them, such as a line in time. Rows are compared as they
+        were, with it added to y and to the predictions of the model.
     whole_days : bool, optional
         Whether a column "day_of_week" counts whole days, or moves on with the hour of the day. By default the rows of
         X, or else the sums of the model, tell.
@@ -128,6 +132,7 @@ def render_report(
         judgement=judgement,
         noise_std=noise_std,
         predicted_std=predicted_std,
+        offset=offset,
         whole_days=whole_days,
     )
     title = "What the model learned" if title is None else str(title)

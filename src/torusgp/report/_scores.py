@@ -28,6 +28,8 @@ class Score:
         Whether the model explains nothing of these rows, or next to nothing; False also where few rows tell.
     drift : float or None
         Mean of observations minus predictions, where it was noted to be more than chance.
+    n_effective : float or None
+        Number of independent rows that tell as much about intervals; None for all.
     """
 
     kind: str
@@ -40,9 +42,10 @@ class Score:
     coverage: dict
     is_nothing: bool
     drift: float | None = None
+    n_effective: float | None = None
 
     @classmethod
-    def from_judgement(cls, judgement, kind):
+    def from_judgement(cls, judgement, kind, rows_as_one=1.0):
         """Score of the rows that the page compares with."""
         n_rows = len(judgement.observed)
         rows = {
@@ -60,10 +63,11 @@ class Score:
             judgement.r2,
             judgement.coverage,
             _is_nothing(judgement.r2, n_rows),
+            n_effective=effective_rows(n_rows, rows_as_one),
         )
 
     @classmethod
-    def from_holdout(cls, judgement):
+    def from_holdout(cls, judgement, rows_as_one=1.0):
         """Score of the rows that were held out when the model was fitted, from what was noted of them."""
         rows = f"{count(judgement.n_rows, 'row')} held out when it was fitted ({judgement.rows})"
         # what R2 compares with; a perfect prediction does not tell it
@@ -83,7 +87,36 @@ class Score:
             coverage,
             judgement.explains_nothing if known else _is_nothing(judgement.r2, judgement.n_rows),
             judgement.bias if getattr(judgement, "drifts", False) else None,
+            effective_rows(judgement.n_rows, rows_as_one),
         )
+
+
+def effective_rows(n_rows, rows_as_one):
+    r"""Number of independent rows whose share inside intervals is as certain.
+
+    Whether a row lies inside depends on the size of its error alone. If errors a row apart have the correlation
+    :math:`\rho`, as those of noise that fades from row to row, :math:`r = (1 + \rho) / (1 - \rho)` rows are worth one
+    for a mean. Sizes have the correlation :math:`\rho^2` at most, so that no more than
+    :math:`(1 + \rho^2) / (1 - \rho^2) = (r + 1 / r) / 2` are for them.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of consecutive rows.
+    rows_as_one : float
+        How many are worth one for a mean.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> effective_rows(260, 1.0), effective_rows(260, 5.0)
+    (260.0, 100.0)
+    """
+    ratio = max(1.0, float(rows_as_one))
+    return n_rows / ((ratio + 1 / ratio) / 2)
 
 
 def explains_nothing(scores):

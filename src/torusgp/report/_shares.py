@@ -8,6 +8,8 @@ import numpy as np
 from torusgp.analysis import sobol_indices
 from torusgp.statistics import SufficientStatistics
 
+_DRAWS = 400  # as many as summaries of table models take, so that intervals are the same
+
 
 def shares_of_variance(model):
     """Sobol indices, and which targets have none since their prediction is constant.
@@ -32,7 +34,7 @@ def shares_of_variance(model):
         varying = np.where(constant, np.argmin(constant), np.arange(len(constant)))
         model = copy.copy(model)
         model.statistics_ = _Replaced(model.statistics_, varying)
-    return sobol_indices(model), constant
+    return sobol_indices(model, n_samples=_DRAWS), constant
 
 
 @dataclass(frozen=True)

@@ -80,6 +80,7 @@ class Subject:
         judgement=None,
         noise_std=None,
         predicted_std=None,
+        offset=None,
         whole_days=None,
     ):
         """Collect it; see :func:`torusgp.report.render_report` for the arguments."""
@@ -92,7 +93,7 @@ class Subject:
         rows_are = {True: "new", False: "fitted", None: "unknown"}[holdout]
         judgements, looks_fitted = (), False
         if X is not None:
-            judgements = judge(model, X, y, predicted_std)
+            judgements = judge(model, X, y, predicted_std, offset)
             looks_fitted = is_fitted_to(model, y, n_rows)
             if holdout is None and looks_fitted:
                 rows_are = "fitted"
@@ -113,7 +114,7 @@ class Subject:
             rows_are,
             looks_fitted,
             n_rows,
-            None if judgement is None else Score.from_holdout(judgement),
+            None if judgement is None else Score.from_holdout(judgement, _rows_as_one(model, n_rows)),
             whole_days,
             np.broadcast_to(
                 np.sqrt(model.noise_variance_) if noise_std is None else np.asarray(noise_std, dtype=float),
@@ -146,15 +147,14 @@ class Subject:
     @property
     def rows_as_one(self):
         """How many rows count as one, by their weights; one if their number is not known."""
-        ratio = 1.0 if self.n_rows is None else self.n_rows / float(self.model.n_samples_seen_)
-        return 1.0 if np.isclose(ratio, 1.0, rtol=1e-9) else ratio
+        return _rows_as_one(self.model, self.n_rows)
 
     def scores(self, output):
         """How predictions of a target fared, the most telling rows first."""
         held_out = [] if self.holdout_score is None else [self.holdout_score]
         if not self.judgements:
             return held_out
-        given = [Score.from_judgement(self.judgements[output], self.rows_are)]
+        given = [Score.from_judgement(self.judgements[output], self.rows_are, self.rows_as_one)]
         return given + held_out if self.rows_are == "new" else held_out + given
 
     def explains_nothing(self, output):
@@ -206,9 +206,13 @@ class Subject:
         ]
 
     def main_effect(self, dimension, output):
-        """Mean and standard deviation of the main effect of a dimension on one target."""
-        found = self.main_effects[dimension]
-        return found.grid[0], *(values.reshape(len(found.grid[0]), -1)[:, output] for values in (found.mean, found.std))
+        """Places, and mean and standard deviation of the main effect of a dimension there on one target."""
+        found, levels = self.main_effects[dimension], self.levels[dimension]
+        places, values = found.grid[0], (found.mean, found.std)
+        if levels is not None and self.dimensions[dimension].calendar == "day_of_week":
+            # between whole days there is nothing: hours there would only be named to mislead
+            places, values = levels, found(levels, return_std=True)
+        return places, *(each.reshape(len(places), -1)[:, output] for each in values)
 
     @cached_property
     def levels(self):
@@ -277,3 +281,8 @@ class Subject:
         left = len(self.targets) - len(blocks)
         note = element("p", f"{left} more targets have no pictures here.", class_="note") if left else None
         return join([*blocks, note])
+
+
+def _rows_as_one(model, n_rows):
+    ratio = 1.0 if n_rows is None else n_rows / float(model.n_samples_seen_)
+    return 1.0 if np.isclose(ratio, 1.0, rtol=1e-9) else ratio

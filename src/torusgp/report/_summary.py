@@ -6,13 +6,15 @@ from scipy.stats import binom
 from torusgp.report._effects import extremes
 from torusgp.report._fact_tables import fact_tables
 from torusgp.report._markup import element, join
-from torusgp.report._numbers import listed, number, percent, quantity, with_error, with_unit
+from torusgp.report._numbers import count, listed, number, percent, quantity, with_error, with_unit
 from torusgp.report._parameters import at_bounds, period_errors
 from torusgp.report._scores import FEWEST_ROWS, rows_learned
 
 _MOST_NAMED = 3  # components, and inputs, in a sentence
 _RUN = 0.3  # correlation of consecutive errors from which they come in runs
-_COVERAGE_SLACK = 0.02  # by which the share of rows inside intervals may be off and still be called right
+_CHANCE = 0.95  # probability of shares inside intervals that chance is said to allow
+_SLIGHTLY = 0.02  # by which the share of rows inside intervals is off at most where it is slightly off
+_FEW = 0.05  # by which chance may move this share where rows are few
 _WORSE = 1.5  # times as large as errors of rows held out are those of new rows that call for a note
 _TRUNCATED = 0.1  # of the noise variance, from which what is left out is not small
 
@@ -77,24 +79,51 @@ def opening(subject):
 def verdict(coverage, n_rows):
     """What a share of rows inside 95 % intervals says of them.
 
+    Parameters
+    ----------
+    coverage : float
+        The share.
+    n_rows : float
+        Number of independent rows that it is as certain as.
+
+    Returns
+    -------
+    str
+
     Examples
     --------
     >>> verdict(0.951, 1000), verdict(0.8, 1000), verdict(0.999, 1000), verdict(1.0, 3)
     ('as they should', 'too narrow', 'wider than needed', 'too few rows to tell')
+    >>> verdict(0.918, 292), verdict(0.897, 29)
+    ('somewhat too narrow', 'within what chance allows')
     """
     if n_rows < FEWEST_ROWS:
         return "too few rows to tell"
     if not _is_off(coverage, 0.95, n_rows):
-        return "as they should"
+        low, high = _by_chance(0.95, n_rows)
+        return "as they should" if (high - low) / 2 <= _FEW else "within what chance allows"
+    degree = "slightly " if abs(coverage - 0.95) <= _SLIGHTLY else ""
     if coverage > 0.95:
-        return "wider than needed"
-    return "somewhat too narrow" if coverage > 0.88 else "too narrow"
+        return f"{degree}wider than needed"
+    return f"{degree or ('somewhat ' if coverage > 0.88 else '')}too narrow"
 
 
 def _is_off(coverage, level, n_rows):
-    """Whether a share of rows inside intervals differs from their probability, noticeably and not by chance."""
-    low, high = binom.interval(0.99, n_rows, level)
-    return abs(coverage - level) > _COVERAGE_SLACK and not low <= round(coverage * n_rows) <= high
+    """Whether a share of rows inside intervals differs from their probability by more than chance allows."""
+    low, high = _by_chance(level, n_rows)
+    return not low <= coverage <= high
+
+
+def _by_chance(level, n_rows):
+    """Lowest and highest share of independent rows inside intervals that chance allows."""
+    n_rows = round(n_rows)
+    low, high = binom.interval(_CHANCE, n_rows, level)
+    # half a row more: shares of correlated rows lie between those of whole numbers of independent ones
+    return (low - 0.5) / n_rows, (high + 0.5) / n_rows
+
+
+def _independent_rows(score):
+    return score.n_rows if score.n_effective is None else score.n_effective
 
 
 def _inputs(subject):
@@ -187,7 +216,8 @@ def _explained(r2):
 def _advice(score):
     if score.kind == "fitted":
         return "only new rows can tell whether they are right"
-    n_rows, half = score.n_rows, score.coverage.get(0.5, np.nan)
+    half = score.coverage.get(0.5, np.nan)
+    n_rows = _independent_rows(score)
     said = verdict(score.coverage[0.95], n_rows)
     if said == "too few rows to tell":
         return f"these are {said} whether they are right"
@@ -197,8 +227,11 @@ def _advice(score):
             "smaller than stated, but large ones are more frequent"
         )
     if said == "as they should":
-        return "as they should"
-    if said == "wider than needed":
+        return said
+    if said == "within what chance allows":
+        worth = "" if n_rows > 0.99 * score.n_rows else f", worth {number(np.round(n_rows))} independent ones"
+        return f"{said} for {count(score.n_rows, 'row')}{worth}, which are few to tell"
+    if "wider" in said:
         return f"they are {said}, predictions are better than stated"
     return f"they are {said}, the truth lies outside more often than stated"
 
@@ -340,6 +373,7 @@ def _tiles(subject, output):
     scores = subject.scores(output)
     if scores:
         score = scores[0]
+        held, said = score.coverage[0.95], verdict(score.coverage[0.95], _independent_rows(score))
         where = {
             "new": "on new rows",
             "fitted": "on fitted rows",
@@ -349,7 +383,7 @@ def _tiles(subject, output):
         tiles = [
             ("typical error", quantity(score.rmse, target.unit), where),
             ("variance explained", _variance_explained(score.r2), where),
-            ("95 % intervals hold", percent(score.coverage[0.95]), verdict(score.coverage[0.95], score.n_rows)),
+            ("95 % intervals hold", percent(held), where if score.kind == "fitted" else said),
         ]
     else:
         tiles.append(("noise of single rows", f"± {quantity(subject.noise_std[output], target.unit)}", "as learned"))

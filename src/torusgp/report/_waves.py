@@ -62,10 +62,14 @@ class MeanWaves:
             None also where the sums do not tell.
         """
         for n_levels in range(2, _MOST_LEVELS + 1):
-            mean = self(n_levels * np.eye(self.model.index_set_.dimension, dtype=int)[dimension])
-            if mean is not None and abs(mean - 1) < _IS_ONE:
+            if self.has_parts(dimension, n_levels):
                 return np.arange(n_levels) * period / n_levels
         return None
+
+    def has_parts(self, dimension, n_parts):
+        """Whether all rows lie at multiples of a part of the period of a dimension; None if the sums do not tell."""
+        mean = self(n_parts * np.eye(self.model.index_set_.dimension, dtype=int)[dimension])
+        return None if mean is None else abs(mean - 1) < _IS_ONE
 
     def week_moves(self, hour, week):
         r"""Whether the weekday moves on with the hour, as it does where both are read off the same times.

@@ -7,7 +7,8 @@ from torusgp.table_models._judgement import Judgement
 from torusgp.table_models._model import TableModel
 from torusgp.table_models._quantiles import quantile_name
 from torusgp.table_models._summary import to_plain
-from torusgp.table_models._trend import Line, TimeAxis
+from torusgp.table_models._time_axis import TimeAxis
+from torusgp.table_models._trend import Line
 from torusgp.table_models._words import words_of_the_command
 
 __all__ = [

@@ -5,7 +5,7 @@ from pathlib import Path
 from torusgp.regression import TorusGPRegressor
 from torusgp.table_models._inputs import TableInputs
 from torusgp.table_models._judgement import Judgement
-from torusgp.table_models._summary import to_plain
+from torusgp.table_models._summary import of_today, to_plain
 from torusgp.table_models._trend import Line
 
 _LAYOUT = 1  # of the notes in the file
@@ -51,7 +51,7 @@ def from_notes(kind, model, path):
     table.trend_ = None if line is None else Line.from_json(line)
     table._typical_scale = content.get("typical_scale", 1.0)
     table._set_noise_factor()
-    table._summary, table.notes_ = content["summary"], content["notes"]
+    table._summary, table.notes_ = of_today(content["summary"], model), content["notes"]
     rows, holdout = table._summary["rows"], table._summary["holdout"]
     table.n_rows_, table.n_dropped_ = rows["fitted"], rows["dropped"]
     table.redundancy_, table.n_effective_ = rows["redundancy"], rows["effective"]

@@ -75,8 +75,8 @@ def fit_in_order(make, X, y, *, n_components="auto", start=1.0, noise_scale=None
         Known standard deviations of the noise, up to a factor.
     report : callable
         Takes lines of progress.
-    hint : str, default=""
-        What to do about noise that is correlated further than the rows can tell.
+    hint : str or None, default=""
+        What to do about noise that is correlated further than the rows can tell; None leaves that unsaid.
 
     Returns
     -------
@@ -138,7 +138,7 @@ class _Attempt:
                 f"{self.found.value:.3g} seem to be worth one. Give the number yourself ({word('redundancy')}).",
                 stacklevel=4,
             )
-        if self.redundancy > 1 and self.found.is_limited:
+        if self.redundancy > 1 and self.found.is_limited and hint is not None:
             warnings.warn(
                 f"Errors come in runs longer than {self.found.block_rows} rows, longer than {n_rows} rows can tell: "
                 f"standard errors of what was learned may be too small. {hint}".rstrip(),

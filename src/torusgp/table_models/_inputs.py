@@ -250,8 +250,9 @@ class TableInputs:
             values = X[name].to_numpy()
             if (values == values[0]).all():
                 shared = "time of day" if cycle == "day" else f"day of the {cycle}"
+                shown = values[0] + (cycle in ("month", "year"))  # whose days people count from 1
                 raise TableError(
-                    f"Every row of {column!r} in {source} has the same {shared} ({name} is {values[0]:g}): leave out "
+                    f"Every row of {column!r} in {source} has the same {shared} ({name} is {shown:g}): leave out "
                     f"{cycle!r}."
                 )
 

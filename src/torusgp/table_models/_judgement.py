@@ -11,9 +11,12 @@ from torusgp.table_models._inputs import to_moment
 from torusgp.table_models._words import word
 
 COVERAGE = 0.95  # of the intervals that are judged
+MIDDLE = 0.5  # of the intervals that tell whether errors are roughly normal
 _CLEAR = 3.0  # standard errors that chance does not allow
 _LIKELY = 2.0  # standard errors within which a skill may be none
 _SMALL = 0.1  # skill that few rows must not be taken for none
+_FAR = 0.2  # by which intervals that hold half of normal errors may miss it: tails of Student's t with 5 give 0.08
+_EXACT = 1e-6  # of the variance: errors of a thousandth of the spread are those of numbers without noise
 _NOTICEABLE = 0.2  # of the root mean square error: a smaller offset hardly moves the coverage of intervals
 
 
@@ -42,6 +45,9 @@ class Judgement:
     bias, bias_std : float or None
         Mean of what observations are above predictions, and the size that chance gives it: noise that is as correlated
         as the errors are, and the uncertainty of the function. None if the rows have no order.
+    middle, middle_std : float or None
+        Share of the observations inside the 50 % intervals, and the error that chance gives it where intervals are
+        right. None in files of before it was looked at.
     """
 
     n_rows: int
@@ -54,6 +60,8 @@ class Judgement:
     skill_std: float | None = None
     bias: float | None = None
     bias_std: float | None = None
+    middle: float | None = None
+    middle_std: float | None = None
 
     @classmethod
     def from_predictions(cls, observed, mean, std, rows, *, constant=None, noise_std=0.0, redundancy=None):
@@ -91,6 +99,7 @@ class Judgement:
             skill_std,
             bias,
             bias_std,
+            *_middle(error, std, redundancy),
         )
 
     @property
@@ -106,6 +115,13 @@ class Judgement:
         if self.bias is None or self.bias_std is None:
             return False
         return bool(abs(self.bias) > max(_CLEAR * self.bias_std, _NOTICEABLE * self.rmse))
+
+    @property
+    def misses_middle(self):
+        """Whether 50 % intervals hold far more or far fewer than half of the observations, beyond chance."""
+        if self.middle is None or self.middle_std is None or self.r2 > 1 - _EXACT:
+            return False
+        return bool(abs(self.middle - MIDDLE) > max(_CLEAR * self.middle_std, _FAR))
 
     def to_json(self):
         """What JSON can hold of it."""
@@ -134,6 +150,13 @@ def _bias(error, std, noise_std, redundancy):
     # uncertainty of the function is the same for all rows at worst
     function = np.mean(np.sqrt(np.maximum(std**2 - np.asarray(noise_std) ** 2, 0.0)))
     return float(np.mean(error)), float(np.sqrt(np.var(error) * min(time / len(error), 1.0) + function**2))
+
+
+def _middle(error, std, redundancy):
+    """Share of errors within 50 % intervals, and its standard deviation around one half."""
+    inside = (np.abs(error) <= ndtri(0.5 + MIDDLE / 2) * std).astype(float)
+    time = 1.0 if redundancy is None else max(1.0, correlation_time(autocorrelation(inside)))
+    return float(inside.mean()), float(np.sqrt(MIDDLE * (1 - MIDDLE) * min(time / len(inside), 1.0)))
 
 
 def hold_out(n_rows, order, fraction=0.2, start=None, random_state=0):

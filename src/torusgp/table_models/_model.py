@@ -18,8 +18,9 @@ from torusgp.table_models._quantiles import quantile_name
 from torusgp.table_models._regressors import fit_regressor, scout
 from torusgp.table_models._rows import TABLE, Rows, find_complete, numbered, read_noise, to_table, unless_input
 from torusgp.table_models._summary import summarise
-from torusgp.table_models._trend import TimeAxis, fit_with_line
-from torusgp.table_models._warnings import warn_of_fit, warn_of_judgement
+from torusgp.table_models._time_axis import TimeAxis
+from torusgp.table_models._trend import fit_with_line
+from torusgp.table_models._warnings import warn_about
 from torusgp.table_models._words import word
 from torusgp.tables import TableError
 
@@ -200,7 +201,7 @@ class TableModel(BaseEstimator):
             rows = self._read(*to_table(frame, source))
             self.judgement_, self.is_refitted_ = None, False
             self._fit(rows)
-            warn_of_fit(self, rows)
+            warn_about(self, rows)
         return self
 
     def fit_and_judge(self, frame, holdout=0.2, *, start=None, refit=True, random_state=0, source=TABLE):
@@ -255,8 +256,7 @@ class TableModel(BaseEstimator):
             if refit:
                 self._report("fitting to all rows")
                 self._fit(rows, start=self.redundancy_)
-            warn_of_fit(self, rows if refit else rows.take(~held))
-            warn_of_judgement(self)
+            warn_about(self, rows if refit else rows.take(~held))
         return self
 
     def _read(self, frame, source):
@@ -289,7 +289,7 @@ class TableModel(BaseEstimator):
         inputs.check_cycles(X, source)
         order = None if order is None else order[complete]
         scale = None if scale is None else scale[complete].to_numpy()
-        return Rows(X, y[complete].to_numpy(), order, scale).sorted()
+        return Rows(X, y[complete].to_numpy(), order, scale, source).sorted()
 
     def _fit(self, rows, start=1.0):
         if np.ptp(rows.y) == 0:
@@ -314,6 +314,8 @@ class TableModel(BaseEstimator):
             )
         self.model_, self.redundancy_, self.correlation_ = fitted
         self._set_noise_factor()
+        slow = self.model_.trend_
+        self._slow_change_std = None if slow is None else float(np.std(slow.mean(rows.X.to_numpy())))
         self.n_rows_, self.n_effective_ = len(rows.y), len(rows.y) / self.redundancy_
         self.__dict__.pop("_summary", None)
         return self

@@ -2,6 +2,7 @@
 
 from torusgp.regression import TorusGPRegressor
 from torusgp.table_models._fitting import FEW_COLUMNS, fit_counted, fit_in_order
+from torusgp.table_models._turns import few_turns
 from torusgp.table_models._words import word
 
 _LEARN = ("length_scale", "signal_variance", "noise_variance")
@@ -18,12 +19,19 @@ def fit_regressor(table, rows, y, start, report):
             start=start,
             noise_scale=rows.scale,
             report=report,
-            hint="Does the level move in other ways than along a line?"
-            if table.trend
-            else f"If the level changes steadily, {word('trend')} takes that into account.",
+            hint=_hint(table, rows),
         )
     value = 1.0 if table.redundancy == "auto" else float(table.redundancy)
     return fit_counted(_make(table), rows.X, y, value, rows.scale), value, None
+
+
+def _hint(table, rows):
+    """What to do about errors in long runs; None if cycles that were hardly seen explain them, as is told of those."""
+    if few_turns(table.inputs_, rows.order):
+        return None
+    if table.trend:
+        return "Does the level move in other ways than along a line?"
+    return f"If the level changes steadily, {word('trend')} takes that into account."
 
 
 def scout(table, rows, y, start):

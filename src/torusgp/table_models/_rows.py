@@ -14,12 +14,13 @@ TABLE = "the table"  # where rows come from that were not read from a file
 
 @dataclass(frozen=True)
 class Rows:
-    """Complete rows: inputs, targets, what orders them, and known standard deviations of their noise."""
+    """Complete rows: inputs, targets, what orders them, known standard deviations of their noise, and their file."""
 
     X: Any
     y: np.ndarray
     order: Any
     scale: np.ndarray | None
+    source: str | Path = TABLE
 
     def sorted(self):
         """The rows in their order."""
@@ -34,6 +35,7 @@ class Rows:
             self.y[chosen],
             None if self.order is None else self.order.iloc[chosen],
             None if self.scale is None else self.scale[chosen],
+            self.source,
         )
 
 

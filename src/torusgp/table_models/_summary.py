@@ -56,8 +56,10 @@ def summarise(table):
             "columns": model.index_set_.n_components,
             "max_interaction": table.max_interaction,
             "truncation_error": model.truncation_error_,
-            "has_trend": model.trend_ is not None,
+            "has_slow_change": model.trend_ is not None,
+            "slow_change_std": table._slow_change_std,
             "trend": None if table.trend_ is None else table.trend_.summary(),
+            "function_std": function_std(model),
             "signal_std": np.sqrt(model.signal_variance_),
             "noise_std": np.sqrt(model.noise_variance_),
             "noise_column": table.noise,
@@ -69,6 +71,19 @@ def summarise(table):
             "attribution": _attribution(model),
         }
     )
+
+
+def function_std(model):
+    """Standard deviation of the predicted function of one target around its mean, over the torus."""
+    return float(np.sqrt(np.sum(model.coef_.ravel()[1:] ** 2) / 2))  # the mean square of a cosine is one half
+
+
+def of_today(summary, model):
+    """A summary from a file, with what is told today."""
+    today = {name: value for name, value in summary.items() if name != "has_trend"}
+    if "has_trend" in summary:  # its size was not told
+        today |= {"has_slow_change": summary["has_trend"], "slow_change_std": None}
+    return {"function_std": function_std(model)} | today
 
 
 def _is_learned(inputs, dimension):

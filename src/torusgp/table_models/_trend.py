@@ -27,104 +27,12 @@ from torusgp.learning import limited_blas
 from torusgp.rows import Compute
 from torusgp.statistics import SufficientStatistics
 from torusgp.table_models._correlation import redundancy_along
+from torusgp.table_models._time_axis import TimeAxis
 from torusgp.table_models._words import word
 from torusgp.tables import TableError
 
-YEAR = 365.25  # days
-_CYCLES = {"day": 1.0, "week": 7.0, "month": YEAR / 12, "year": YEAR}  # days
-_WHOLE = 0.99  # of a turn: the last day of a year is not missed
 _MOST_ROUNDS = 8
 _SETTLED = 0.2  # standard errors by which the slope may still move: 0.02 of log evidence, and it is moved exactly
-
-
-@dataclass(frozen=True)
-class TimeAxis:
-    """Times as numbers, in which a slope is told: years of dates, or the units of a column of numbers.
-
-    Attributes
-    ----------
-    column : str
-        Column of the table.
-    zero : str or float
-        Time that is counted as 0.
-    kind : {"number", "time", "zoned time"}
-        What the column holds.
-    """
-
-    column: str
-    zero: str | float
-    kind: str
-
-    @classmethod
-    def from_order(cls, order):
-        """Axis of a column that orders rows: it begins with the first of them."""
-        first, kind = order.min(), _kind(order)
-        if kind == "number":
-            return cls(str(order.name), float(first), kind)
-        return cls(str(order.name), (first if kind == "time" else first.tz_convert("UTC")).isoformat(), kind)
-
-    @property
-    def unit(self):
-        """What a slope is told per."""
-        return f"unit of {self.column}" if self.kind == "number" else "year"
-
-    def to_numbers(self, order, source):
-        """Numbers of the times of a column.
-
-        Parameters
-        ----------
-        order : pandas.Series
-            Times or numbers, all known.
-        source : str or Path
-            What errors call their table.
-
-        Returns
-        -------
-        ndarray of float
-        """
-        import pandas
-
-        if _kind(order) != self.kind:
-            names = {"number": "numbers", "time": "times without a time zone", "zoned time": "times with a time zone"}
-            raise TableError(
-                f"Column {self.column!r} of {source} has {names[_kind(order)]}, but the trend of the model was fitted "
-                f"to {names[self.kind]}."
-            )
-        if self.kind == "number":
-            return order.to_numpy() - self.zero
-        times = order if self.kind == "time" else order.dt.tz_convert("UTC")
-        return ((times - pandas.Timestamp(self.zero)) / pandas.Timedelta(days=YEAR)).to_numpy(dtype=float)
-
-
-def unfinished_cycles(axis, inputs, span):
-    """What repeats in the time of a trend, but has not come round: part of it looks like a line.
-
-    Parameters
-    ----------
-    axis : TimeAxis
-        Time of the trend.
-    inputs : TableInputs
-        Inputs of the model.
-    span : float
-        Time from the first row to the last, on the axis.
-
-    Returns
-    -------
-    list of str
-        Cycles of the calendar, or periods of the column of the axis.
-    """
-    if axis.kind == "number":
-        known = [period for column, period in inputs.dimensions if column == axis.column and period != "auto"]
-        periods = {f"{period:g}": period for period in known}
-    else:
-        periods = {cycle: _CYCLES[cycle] / YEAR for cycle in (inputs.calendar[1] if inputs.calendar else ())}
-    return [name for name, period in periods.items() if span < _WHOLE * period]
-
-
-def _kind(order):
-    if order.dtype.kind != "M":
-        return "number"
-    return "time" if order.dt.tz is None else "zoned time"
 
 
 @dataclass(frozen=True)

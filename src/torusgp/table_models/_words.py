@@ -10,6 +10,11 @@ _WORDS = {
     "time": ("time={0!r}", "--time {0}"),
     "timezone": ("timezone={0!r}", "--timezone {0}"),
     "trend": ("trend='linear'", "--trend linear"),
+    "noise": ("noise={0!r}", "--noise-column {0}"),
+    "two_periods": (
+        "periods={{{0!r}: ['auto', 'auto']}} with max_interaction=1",
+        "--period {0}=auto twice with --max-interaction 1",
+    ),
     "redundancy": ("redundancy", "--redundancy"),
     "drop_missing": ("drop_missing=True", "--drop-missing"),
     "without_holdout": ("fit instead of fit_and_judge", "--holdout 0"),

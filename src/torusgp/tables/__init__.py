@@ -9,16 +9,20 @@ pandas and pyarrow are imported when a file is read; install them with ``pip ins
 
 from torusgp.tables._columns import complete_rows
 from torusgp.tables._errors import TableError
-from torusgp.tables._files import place_of_row, read_table
+from torusgp.tables._files import place_of_row, read_table, table_as_written
+from torusgp.tables._layout import TextLayout, text_layout
 from torusgp.tables._numbers import holds_numbers, numeric_column
 from torusgp.tables._times import time_column
 
 __all__ = [
     "TableError",
+    "TextLayout",
     "complete_rows",
     "holds_numbers",
     "numeric_column",
     "place_of_row",
     "read_table",
+    "table_as_written",
+    "text_layout",
     "time_column",
 ]

@@ -57,26 +57,45 @@ def place_of_row(row, path):
     """Where a person finds a row, counted from 0, of a file: its line in text, else its number counted from 1."""
     if not is_text(path):
         return f"{path}, row {row + 1}"
-    records = _records(path, _delimiter(path))
+    records = _records(path, delimiter_of(path))
     line = next(line for position, (line, _) in enumerate(records) if position == row + 1)  # the header comes first
     return f"{path}, line {line}"
 
 
 def as_written(frame, name, path):
     """A column of a text file as text, though it looks like numbers."""
-    delimiter = _delimiter(path)
+    delimiter = delimiter_of(path)
     written = _parse_text(path, delimiter, _column_names(path, delimiter), usecols=[name], dtype=str)
     return written[name].loc[frame.index].astype(object)
 
 
+def table_as_written(frame, path):
+    """All columns of a text file as text, to be written again; the table itself if it comes from no text file."""
+    if not is_text(path):
+        return frame
+    delimiter = delimiter_of(path)
+    written = _parse_text(path, delimiter, _column_names(path, delimiter), dtype=str, keep_default_na=False)
+    return written.loc[frame.index]
+
+
 def is_comma_separated(path):
     """Whether commas part the columns of a file, or may have any meaning, as in tables that are no text files."""
-    return not is_text(path) or _delimiter(path) == ","
+    return not is_text(path) or delimiter_of(path) == ","
 
 
 def is_text(path):
     """Whether a file is text, by its name."""
     return Path(path).name.lower().endswith(_TEXT_SUFFIXES)
+
+
+def delimiter_of(path):
+    """Sign that parts the columns of a text file."""
+    with _open_text(path) as file:
+        header = next((line for line in file if line.strip()), None)
+    if header is None:
+        raise TableError(f"{path} is empty: it has blank lines alone.")
+    widths = {delimiter: len(next(csv.reader([header], delimiter=delimiter))) for delimiter in _DELIMITERS}
+    return max(widths, key=widths.__getitem__) if max(widths.values()) > 1 else ","
 
 
 def import_pandas():
@@ -121,7 +140,7 @@ def _read_parquet(path):
 def _read_text(path):
     pandas = import_pandas()
     try:
-        delimiter = _delimiter(path)
+        delimiter = delimiter_of(path)
         names = _column_names(path, delimiter)
         frame = _parse_text(path, delimiter, names)
         if len(names) > 1 and frame.iloc[:, -1].isna().any():  # a row that is too short is filled up without a word
@@ -151,15 +170,6 @@ def _parse_text(path, delimiter, names, **options):
         low_memory=False,  # one type for all of a column
         **options,
     )
-
-
-def _delimiter(path):
-    with _open_text(path) as file:
-        header = next((line for line in file if line.strip()), None)
-    if header is None:
-        raise TableError(f"{path} is empty: it has blank lines alone.")
-    widths = {delimiter: len(next(csv.reader([header], delimiter=delimiter))) for delimiter in _DELIMITERS}
-    return max(widths, key=widths.__getitem__) if max(widths.values()) > 1 else ","
 
 
 def _column_names(path, delimiter):

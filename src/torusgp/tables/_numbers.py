@@ -95,6 +95,19 @@ def check_decimal(decimal):
         raise ValueError(f"decimal (--decimal) must be a point, a comma or 'auto', got {decimal!r}.")
 
 
+def comma_column(frame):
+    """Name of a column of numbers some of whose commas cannot part thousands; None if there is none."""
+    for name in frame.columns:
+        column = frame[name].dropna()
+        if column.dtype.kind != "O" or not len(column) or not _COMMA_NUMBER.fullmatch(str(column.iloc[0])):
+            continue
+        texts = column.astype(str)
+        commas = texts.str.contains(",", regex=False)
+        if texts.str.fullmatch(_COMMA_NUMBER).all() and not texts[commas].str.fullmatch(_LIKE_GROUPS).all():
+            return name
+    return None
+
+
 def _with_commas(frame, name, path, decimal, numbers):
     """Numbers of a column of text, some of which could not be read as they are; those with decimal commas, too."""
     column = frame[name]
@@ -130,7 +143,7 @@ def _objection(frame, path, decimal, texts, commas, points):
     if points.any():
         point = short(texts[points].iloc[0])
         return commas, f"has a comma, but {point} a point: {_SAY_WHICH}"
-    if _comma_column(frame) is None:
+    if comma_column(frame) is None:
         reason = "may have three decimals or be in thousands, and no other value of the table tells which"
         return commas, f"{reason}. {_SAY_COMMA}; otherwise leave it out."
     return None, ""
@@ -142,7 +155,7 @@ def _check_points(frame, name, path, decimal):
         return
     other = None
     if decimal == AUTO:
-        other = None if is_comma_separated(path) else _comma_column(frame)
+        other = None if is_comma_separated(path) else comma_column(frame)
         if other is None:
             return
     texts = as_written(frame, name, path)
@@ -155,16 +168,3 @@ def _check_points(frame, name, path, decimal):
         reason = f"has a point, but column {other!r} has decimal commas: {_SAY_WHICH}"
     shown = short(texts.iloc[position])
     raise TableError(f"{place_of_row(texts.index[position], path)}: {shown} in column {name!r} {reason}")
-
-
-def _comma_column(frame):
-    """Name of a column of numbers some of whose commas cannot part thousands; None if there is none."""
-    for name in frame.columns:
-        column = frame[name].dropna()
-        if column.dtype.kind != "O" or not len(column) or not _COMMA_NUMBER.fullmatch(str(column.iloc[0])):
-            continue
-        texts = column.astype(str)
-        commas = texts.str.contains(",", regex=False)
-        if texts.str.fullmatch(_COMMA_NUMBER).all() and not texts[commas].str.fullmatch(_LIKE_GROUPS).all():
-            return name
-    return None

@@ -10,6 +10,7 @@ from torusgp.tables._columns import AUTO, checked_column
 from torusgp.tables._errors import TableError, one_line, short
 from torusgp.tables._files import as_written, import_pandas, is_text, place_of_row
 
+_HOURS = re.compile("%[HIMSfpcX]")
 _PROBE = datetime.datetime(2019, 11, 23, tzinfo=datetime.UTC)  # a date that every format has to return
 
 
@@ -22,13 +23,14 @@ def time_column(frame, name, path, timezone=None, date_format=AUTO):
         From ``read_table``.
     name : str
         Name of the column. Text follows ISO 8601, such as ``2024-01-31 13:30`` or ``2024-01-31T13:30:00+01:00``, or has
-        dots and the day first, such as ``31.01.2024 13:30``.
+        dots and the day first, such as ``31.01.2024 13:30``. Months, such as ``2024-01``, are told by their first days.
     path : str or Path
         File of the table, where an error looks for the line.
     timezone : str or tzinfo, optional
         Zone to which times that know theirs are moved. Times without a zone stay as they are.
     date_format : str, default="auto"
-        How times that are text are written, such as ``%d/%m/%Y %H:%M``, in the signs of Python's ``strptime``.
+        How times that are text are written, such as ``%d/%m/%Y %H:%M``, in the signs of Python's ``strptime``. Months
+        need no day, as in ``%m/%Y``.
 
     Returns
     -------
@@ -75,7 +77,7 @@ def time_column(frame, name, path, timezone=None, date_format=AUTO):
 
 
 def check_date_format(date_format):
-    """Raise if a format of times is none, or leaves out year, month or day."""
+    """Raise if a format of times is none, or leaves out year or month; or the day, though it has hours."""
     if date_format == AUTO:
         return
     example = 'Give one such as "%d/%m/%Y %H:%M".'
@@ -87,8 +89,12 @@ def check_date_format(date_format):
         raise ValueError(
             f"date_format (--date-format) {date_format!r} is no format of times: {one_line(error)}. {example}"
         ) from error
-    if returned.date() != _PROBE.date():
-        raise ValueError(f"date_format (--date-format) {date_format!r} does not tell year, month and day. {example}")
+    is_month = returned.date() == _PROBE.date().replace(day=1) and not _HOURS.search(date_format)
+    if returned.date() != _PROBE.date() and not is_month:
+        raise ValueError(
+            f"date_format (--date-format) {date_format!r} does not tell year, month and day. {example} For months, "
+            '"%Y-%m" will do; years alone are numbers.'
+        )
 
 
 def _formatted_times(frame, name, path, date_format):
