@@ -1,9 +1,11 @@
-"""Tolerances and the hypothesis profiles of all tests."""
+"""Tolerances, fixtures and the hypothesis profiles of all tests."""
 
 import os
 import re
 
 from hypothesis import HealthCheck, settings
+
+from tests.browsers import browser  # noqa: F401  # a fixture that tests of pages share
 
 # One entry for each kind of claim. Absolute unless the name says otherwise; kernels have variance one.
 TOLERANCE = {

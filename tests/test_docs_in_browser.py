@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.report.test_browser import DESKTOP, EXECUTABLE, PHONE
+from tests.browsers import DESKTOP, PHONE
 from tests.test_docs import build_site
 
 pytestmark = pytest.mark.slow
@@ -34,15 +34,6 @@ FAULTS = """() => {
   }
   return faults;
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
-    if EXECUTABLE is None:
-        pytest.skip("needs Chromium: none of chromium, chromium-browser and google-chrome is there")
-    with playwright.sync_playwright() as started:
-        yield started.chromium.launch(executable_path=EXECUTABLE, args=["--no-sandbox", "--disable-gpu"])
 
 
 def find_faults(browser, site, **options):

@@ -1,4 +1,3 @@
-import os
 import warnings
 from itertools import pairwise
 
@@ -14,6 +13,7 @@ from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.metrics import r2_score, root_mean_squared_error
 
+from tests.published_data import needs_demand
 from torusgp import CalendarPhases, TorusGPRegressor
 from torusgp.basis import columns as basis_columns
 from torusgp.datasets import load_electricity_demand
@@ -754,12 +754,7 @@ class TestWorthlessModels:
         assert not found.explains_nothing
 
 
-needs_data = pytest.mark.skipif(
-    "TORUSGP_DATA" not in os.environ, reason="the demand is read from the folder that TORUSGP_DATA names"
-)
-
-
-@needs_data
+@needs_demand
 def test_demand_is_forecast_from_three_hourly_rows():
     demand = load_electricity_demand()
     frame = pd.DataFrame(

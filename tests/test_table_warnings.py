@@ -1,6 +1,5 @@
 """Warnings of models of tables: cycles seen too seldom, rows far off, errors far from normal, error bars too small."""
 
-import os
 import warnings
 
 import numpy as np
@@ -8,16 +7,13 @@ import pandas as pd
 import pytest
 from scipy.special import ndtr
 
+from tests.published_data import needs_demand
 from torusgp.datasets import load_electricity_demand
 from torusgp.table_models import Judgement, TableModel
 from torusgp.table_models._inputs import TableInputs
 from torusgp.table_models._outliers import are_outlying
 from torusgp.table_models._turns import few_turns, turns_of
 from torusgp.tables import read_table
-
-needs_data = pytest.mark.skipif(
-    "TORUSGP_DATA" not in os.environ, reason="the demand is read from the folder that TORUSGP_DATA names"
-)
 
 
 def told_by(fit, *arguments, **options):
@@ -193,7 +189,7 @@ class TestErrorsFarFromNormal:
         (message,) = told_by(table.fit_and_judge, frame)
         assert message.startswith("Intervals are too narrow for the rows held out: 50 % intervals hold ")
 
-    @needs_data
+    @needs_demand
     def test_demand_of_electricity_is_near_enough(self):
         demand = load_electricity_demand()
         frame = pd.DataFrame({"time": demand.time, "hour": demand.hour_of_day, "demand": demand.demand})

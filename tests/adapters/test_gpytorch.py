@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 gpytorch = pytest.importorskip("gpytorch", reason="GPyTorch is not installed")
 from gpytorch.kernels import AdditiveStructureKernel, RBFKernel, ScaleKernel  # noqa: E402  # after the skip
 
-from torusgp.adapters.gpytorch import TorusFeatureKernel  # noqa: E402
+from torusgp.adapters.gpytorch import TorusFeatureKernel  # noqa: E402  # after the skip
 
 PERIOD = [24.0, 7.0]
 KERNEL = TorusKernel(length_scale=[0.7, 1.1], period=PERIOD)

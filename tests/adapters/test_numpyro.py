@@ -11,7 +11,7 @@ jax = pytest.importorskip("jax", reason="JAX is not installed")
 numpyro = pytest.importorskip("numpyro", reason="NumPyro is not installed")
 from jax.test_util import check_grads  # noqa: E402  # after the skip
 
-from torusgp.adapters.numpyro import prior_linearized  # noqa: E402
+from torusgp.adapters.numpyro import prior_linearized  # noqa: E402  # after the skip
 
 KERNEL = TorusKernel(length_scale=[0.5, 0.8], period=[2.0, 3.0])
 

@@ -11,7 +11,7 @@ pytensor = pytest.importorskip("pytensor", reason="PyTensor is not installed")
 pymc = pytest.importorskip("pymc", reason="PyMC is not installed")
 import pytensor.tensor as pt  # noqa: E402  # after the skip
 
-from torusgp.adapters.pymc import prior_linearized  # noqa: E402
+from torusgp.adapters.pymc import prior_linearized  # noqa: E402  # after the skip
 
 KERNEL = TorusKernel(length_scale=[0.5, 0.8], period=[2.0, 3.0])
 FAST = "FAST_COMPILE"  # without a compiler

@@ -14,6 +14,7 @@ import pytest
 from scipy.signal import lfilter
 
 from tests.cli.runner import assert_fails, run, tree
+from tests.published_data import needs_demand
 from torusgp import SufficientStatistics, TorusGPRegressor
 from torusgp.cli import _fit, _report
 from torusgp.cli._console import with_error
@@ -642,9 +643,7 @@ def test_help_shows_an_example(command):
     assert max(map(len, result.stdout.splitlines())) <= 80
 
 
-@pytest.mark.skipif(
-    "TORUSGP_DATA" not in os.environ, reason="the demand is read from the folder that TORUSGP_DATA names"
-)
+@needs_demand
 class TestDemand:
     arguments = (
         *("--target", "demand_MW", "--calendar", "time_utc=day,week,year"),

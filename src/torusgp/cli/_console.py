@@ -58,7 +58,7 @@ def errors_told(debug=False):
     except BrokenPipeError:  # the reader of the output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing is left to complain of at the end
         raise SystemExit(UNEXPECTED) from None
-    except Exception as error:
+    except Exception as error:  # a command ends with one line, whatever went wrong
         if type(error).__module__.partition(".")[0] in ("click", "typer"):
             raise  # an exit, or an error of usage: the application tells it
         if debug:

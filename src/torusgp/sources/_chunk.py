@@ -103,7 +103,7 @@ def batches(chunks, due=lambda: False):
             if n_rows >= CHUNK_ROWS or due():
                 yield waiting, False
                 waiting, n_rows = [], 0
-    except Exception:
+    except Exception:  # whatever it was, the rows before it are good
         yield waiting, True
         raise
     yield waiting, True
