@@ -30,8 +30,8 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Hyperparameter, Ker
 from threadpoolctl import threadpool_limits
 
 from torusgp import SufficientStatistics, TorusGPRegressor, TorusKernel
-from torusgp.backends import _dense
-from torusgp.index_sets import hyperbolic_cross
+from torusgp.engine.backends import _dense
+from torusgp.kernels.index_sets import hyperbolic_cross
 
 RESULTS = Path(__file__).parent / "results" / "engine.json"
 N_SAMPLES = 10**6

@@ -8,7 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from torusgp import TorusKernel
-from torusgp.index_sets import adaptive, energy_norm_hyperbolic_cross, euclidean, hyperbolic_cross, tensor, total_order
+from torusgp.kernels.index_sets import (
+    adaptive,
+    energy_norm_hyperbolic_cross,
+    euclidean,
+    hyperbolic_cross,
+    tensor,
+    total_order,
+)
 
 RESULTS = Path(__file__).parent / "results" / "enumeration.json"
 BUDGET = 100_001

@@ -8,8 +8,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from torusgp import TorusKernel
-from torusgp.basis import columns
-from torusgp.index_sets import adaptive
+from torusgp.engine.basis import columns
+from torusgp.kernels.index_sets import adaptive
 
 RESULTS = Path(__file__).parent / "results" / "feature_map.json"
 N_SAMPLES = 100_000

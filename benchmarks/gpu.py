@@ -21,13 +21,13 @@ import numpy as np
 
 from benchmarks.engine import describe_machine, figure, format_table
 from torusgp import TorusGPRegressor, TorusKernel
-from torusgp.backends import GramSums
-from torusgp.backends._torch import TorchPredictor, TorchSums
-from torusgp.backends._torch_algebra import TorchAlgebra
-from torusgp.backends._torch_device import PRECISIONS, DeviceColumns, resolve_device, rounding, torch
-from torusgp.index_sets import adaptive
-from torusgp.inference import LinearStatistics, Posterior, evidence
-from torusgp.learning import column_variances
+from torusgp.engine.backends import GramSums
+from torusgp.engine.backends._torch import TorchPredictor, TorchSums
+from torusgp.engine.backends._torch_algebra import TorchAlgebra
+from torusgp.engine.backends._torch_device import PRECISIONS, DeviceColumns, resolve_device, rounding, torch
+from torusgp.engine.inference import LinearStatistics, Posterior, evidence
+from torusgp.fitting.learning import column_variances
+from torusgp.kernels.index_sets import adaptive
 
 RESULTS = Path(__file__).parent / "results" / "gpu.json"
 DIMENSION = 6

@@ -21,8 +21,8 @@ from benchmarks import page
 from benchmarks.engine import PERIOD, TOLERANCE, Turns, describe_machine, make_data
 from benchmarks.periods.runner import markdown_table
 from torusgp import SufficientStatistics, TorusGPRegressor, TorusKernel
-from torusgp.backends import BACKENDS
-from torusgp.index_sets import adaptive
+from torusgp.engine.backends import BACKENDS
+from torusgp.kernels.index_sets import adaptive
 
 RESULTS = Path(__file__).parent / "results" / "scaling.json"
 N_COLUMNS = 401  # where columns do not vary

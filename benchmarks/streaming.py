@@ -25,9 +25,9 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.engine import PERIOD, TOLERANCE, _memory, describe_machine, figure, format_table, make_data
 from torusgp import SufficientStatistics, TorusKernel
-from torusgp.index_sets import hyperbolic_cross
-from torusgp.sources import ArraySource, ChunkSource, CsvSource, ParquetSource
-from torusgp.statistics import count_threads
+from torusgp.data.sources import ArraySource, ChunkSource, CsvSource, ParquetSource
+from torusgp.engine.statistics import count_threads
+from torusgp.kernels.index_sets import hyperbolic_cross
 
 RESULTS = Path(__file__).parent / "results" / "streaming.json"
 CHUNK_ROWS = 2**19

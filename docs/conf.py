@@ -48,14 +48,14 @@ numpydoc_xref_aliases = {word: word for word in DEFAULT_LINKS} | {
     for module, names in {
         "torusgp": "BayesianFeatureRegressor SufficientStatistics TableModel TorusGPRegressor TorusKernel",
         "torusgp.adapters.torch": "TorusFeatures",
-        "torusgp.analysis": "Effect SobolIndices",
-        "torusgp.datasets": "ElectricityDemand LatticeImage LithiumDensity PerforatedPlate Texture",
-        "torusgp.index_sets": "IndexSet",
-        "torusgp.inpainting": "Inpainting",
-        "torusgp.periods": "FoundPeriod PeriodSearch Periodogram Trend TrendColumns",
-        "torusgp.sources": "Chunk Source",
-        "torusgp.spectra": "Spectrum Warped",
-        "torusgp.table_models": "Judgement Redundancy",
+        "torusgp.views.analysis": "Effect SobolIndices",
+        "torusgp.data.datasets": "ElectricityDemand LatticeImage LithiumDensity PerforatedPlate Texture",
+        "torusgp.kernels.index_sets": "IndexSet",
+        "torusgp.images.inpainting": "Inpainting",
+        "torusgp.fitting.periods": "FoundPeriod PeriodSearch Periodogram Trend TrendColumns",
+        "torusgp.data.sources": "Chunk Source",
+        "torusgp.kernels.spectra": "Spectrum Warped",
+        "torusgp.tables.models": "Judgement Redundancy",
     }.items()
     for name in names.split()
 }

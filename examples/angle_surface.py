@@ -48,7 +48,7 @@ def draw(model, angles, output):
     """Energies, their uncertainty with the observations, and forces against the analytic ones."""
     from matplotlib.figure import Figure
 
-    from torusgp.plotting import PredictionDisplay
+    from torusgp.views.plotting import PredictionDisplay
 
     figure = Figure(figsize=(13.5, 4.0), layout="constrained")
     axes = figure.subplots(1, 3, width_ratios=(1, 1, 1.15))

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from torusgp import IndexSetFourierFeatures, TorusKernel
-from torusgp.features import INDEX_SETS
-from torusgp.index_sets import IndexSet, adaptive
+from torusgp.estimators.features import INDEX_SETS
+from torusgp.kernels.index_sets import IndexSet, adaptive
 
 COLUMNS = 121  # a size that several families reach exactly or nearly
 FEWEST_COLUMNS = 9  # the smallest hyperbolic cross in two dimensions
@@ -90,7 +90,7 @@ def draw(kernel, rows, output):
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
-    from torusgp.plotting import CoefficientDisplay
+    from torusgp.views.plotting import CoefficientDisplay
 
     # One set may reach far beyond the others: the axes then end with the next, and the panel says how far it goes.
     reach = 2 + np.sort([row.index_set.frequencies.max(axis=0) for row in rows], axis=0)[-2]

@@ -18,7 +18,7 @@ from numpyro.infer import MCMC, NUTS
 
 from torusgp import TorusGPRegressor, TorusKernel
 from torusgp.adapters.numpyro import prior_linearized
-from torusgp.index_sets import adaptive
+from torusgp.kernels.index_sets import adaptive
 
 PERIOD = (24.0, 360.0)  # hours, degrees
 NOISE_STD = 0.3  # megawatts

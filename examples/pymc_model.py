@@ -15,7 +15,7 @@ import pymc as pm
 
 from torusgp import TorusGPRegressor, TorusKernel
 from torusgp.adapters.pymc import prior_linearized
-from torusgp.index_sets import adaptive
+from torusgp.kernels.index_sets import adaptive
 
 PERIOD = (24.0, 360.0)  # hours, degrees
 NOISE_STD = 0.3  # megawatts

@@ -54,7 +54,7 @@ def draw(models, test_X, test_y, output):
     """Predicted days of a January and a July, a Wednesday and a Sunday each, and whether the forecast is calibrated."""
     from matplotlib.figure import Figure
 
-    from torusgp.plotting import CalibrationDisplay, PredictionDisplay
+    from torusgp.views.plotting import CalibrationDisplay, PredictionDisplay
 
     figure = Figure(figsize=(11.5, 6.4), layout="constrained")
     parts = figure.subfigures(1, 2, width_ratios=(2.1, 1))

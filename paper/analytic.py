@@ -27,7 +27,7 @@ from paper.common import (
     style,
 )
 from torusgp import BayesianFeatureRegressor, TorusGPRegressor, WarpedFourierFeatures, mean_negative_log_loss
-from torusgp.index_sets import energy_norm_hyperbolic_cross
+from torusgp.kernels.index_sets import energy_norm_hyperbolic_cross
 
 TITLE = "Prediction of an analytic periodic function"
 DIMENSIONS = (2, 3, 5, 9)

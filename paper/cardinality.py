@@ -12,7 +12,7 @@ import numpy as np
 
 from paper.common import SEED, legend_above, log_columns, markdown_table, new_figure, paragraphs, select, style
 from torusgp import IndexSetFourierFeatures
-from torusgp.index_sets import (
+from torusgp.kernels.index_sets import (
     energy_norm_hyperbolic_cross,
     euclidean,
     hyperbolic_cross,

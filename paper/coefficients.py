@@ -4,7 +4,7 @@ import numpy as np
 
 from paper.common import log_columns, markdown_table, new_figure, paragraphs, select
 from torusgp import TorusKernel
-from torusgp.index_sets import adaptive, energy_norm_hyperbolic_cross, euclidean, hyperbolic_cross, total_order
+from torusgp.kernels.index_sets import adaptive, energy_norm_hyperbolic_cross, euclidean, hyperbolic_cross, total_order
 
 TITLE = "Non-isotropic hyperparameters, and non-isotropic approximation"
 REFINEMENT = 18

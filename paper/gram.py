@@ -14,7 +14,14 @@ from paper.common import (
     style,
 )
 from torusgp import IndexSetFourierFeatures, TorusKernel, WarpedFourierFeatures
-from torusgp.index_sets import adaptive, energy_norm_hyperbolic_cross, euclidean, from_frequencies, lp_ball, total_order
+from torusgp.kernels.index_sets import (
+    adaptive,
+    energy_norm_hyperbolic_cross,
+    euclidean,
+    from_frequencies,
+    lp_ball,
+    total_order,
+)
 
 TITLE = "Normalised Frobenius error of Gram matrices"
 PERIOD = 4.0  # the interval is [-2, 2]

@@ -1,8 +1,8 @@
 """Index sets of the energy-norm hyperbolic cross for several sparsities (the paper's first figure)."""
 
 from paper.common import new_figure, paragraphs, select
-from torusgp.index_sets import energy_norm_hyperbolic_cross
-from torusgp.plotting import IndexSetDisplay
+from torusgp.kernels.index_sets import energy_norm_hyperbolic_cross
+from torusgp.views.plotting import IndexSetDisplay
 
 TITLE = "Energy-norm hyperbolic crosses in two dimensions"
 SPARSITIES = (0.0, 0.25, 0.5, 0.75)

@@ -4,7 +4,7 @@ import numpy as np
 
 from paper.common import missing_textures, new_figure, paragraphs, read_record, select
 from paper.textures import KINDS, PICTURED_METHODS
-from torusgp.datasets import load_texture
+from torusgp.data.datasets import load_texture
 
 TITLE = "Filled holes of the textures"
 MARGIN = 12  # pixels shown around the hole

@@ -33,8 +33,8 @@ from torusgp import (
     find_period,
     mean_negative_log_loss,
 )
-from torusgp.datasets import load_texture
-from torusgp.index_sets import energy_norm_hyperbolic_cross, from_frequencies
+from torusgp.data.datasets import load_texture
+from torusgp.kernels.index_sets import energy_norm_hyperbolic_cross, from_frequencies
 
 TITLE = "Table 1: holes in textures"
 KINDS = ("pores", "rubber", "tread")

@@ -8,7 +8,7 @@ import numpy as np
 
 from paper.common import SEED, markdown_table, new_figure, paragraphs
 from torusgp import IndexSetFourierFeatures, TorusKernel
-from torusgp.index_sets import tensor
+from torusgp.kernels.index_sets import tensor
 
 TITLE = "Multivariate truncation error on tensor sets"
 DIMENSIONS = (2, 12)

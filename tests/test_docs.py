@@ -267,14 +267,14 @@ def test_timings_are_those_of_the_readme():
 
 MODULES = (
     "torusgp",
-    "torusgp.analysis",
-    "torusgp.datasets",
-    "torusgp.index_sets",
-    "torusgp.inpainting",
-    "torusgp.plotting",
-    "torusgp.report",
-    "torusgp.sources",
-    "torusgp.spectra",
+    "torusgp.views.analysis",
+    "torusgp.data.datasets",
+    "torusgp.kernels.index_sets",
+    "torusgp.images.inpainting",
+    "torusgp.views.plotting",
+    "torusgp.views.report",
+    "torusgp.data.sources",
+    "torusgp.kernels.spectra",
 )
 
 

@@ -93,7 +93,7 @@ def make_arms(period, settings, names, sizes=(None,)):
 
 def describe(settings):
     """What each method is and how its hyperparameters are found, for the page."""
-    from torusgp.learning import MAX_COMPONENTS
+    from torusgp.fitting.learning import MAX_COMPONENTS
 
     exact = f"{settings.exact_rows:,}"
     scales = f"{LENGTH_SCALES[0]:g}, {LENGTH_SCALES[1]:g}, ... {LENGTH_SCALES[-1]:g}"
@@ -107,7 +107,7 @@ def describe(settings):
         "`n_components` where a number of columns is given; learns a length scale for each input, signal and noise "
         "variance by the evidence",
         TORUS_FEW_ROWS: f"the same on the {exact} rows that the exact Gaussian processes have",
-        TORUS_IN_ORDER: "`table_models.fit_in_order`, as `torusgp fit` has it for rows in the order of time: the same, "
+        TORUS_IN_ORDER: "`tables.models.fit_in_order`, as `torusgp fit` has it for rows in the order of time: the same, "
         "but as many rows count as one as the correlation of their noise says, and the noise is that of consecutive "
         "rows left out; only where rows are a series",
         EXACT: f"`GaussianProcessRegressor` on {exact} rows drawn at random; product of one-dimensional "

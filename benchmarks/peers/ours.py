@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.peers.common import some_rows
 from torusgp import TorusGPRegressor
-from torusgp.table_models import fit_in_order
+from torusgp.tables.models import fit_in_order
 
 
 class Torus:

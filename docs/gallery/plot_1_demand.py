@@ -22,8 +22,8 @@ import numpy as np
 import pandas as pd
 
 from torusgp import TorusGPRegressor, analysis, mean_negative_log_loss
-from torusgp.datasets import load_electricity_demand
-from torusgp.plotting import AttributionDisplay, CalibrationDisplay, EffectDisplay
+from torusgp.data.datasets import load_electricity_demand
+from torusgp.views.plotting import AttributionDisplay, CalibrationDisplay, EffectDisplay
 
 PERIOD = [24.0, 7.0, 365.25]
 SEASONS = ["hour of day", "day of week", "day of year"]

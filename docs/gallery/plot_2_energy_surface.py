@@ -17,7 +17,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from torusgp import TorusGPRegressor
-from torusgp.plotting import PredictionDisplay
+from torusgp.views.plotting import PredictionDisplay
 
 NOISE_STD = 1.0  # kJ/mol
 amplitudes = np.array([6.0, 8.0, 5.0, 4.0, 7.0, 3.0, 2.0])  # kJ/mol

@@ -20,8 +20,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from torusgp import TorusGPRegressor
-from torusgp.datasets import LithiumDensity, load_lithium_density
-from torusgp.spectra import Heat
+from torusgp.data.datasets import LithiumDensity, load_lithium_density
+from torusgp.kernels.spectra import Heat
 
 
 def make_density(lattice_constant=3.43, n_grid=32):

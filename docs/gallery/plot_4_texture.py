@@ -19,9 +19,9 @@ import os
 import matplotlib.pyplot as plt
 import numpy as np
 
-from torusgp.datasets import load_texture, make_perforated_plate
-from torusgp.inpainting import inpaint, make_lattice_regressor
-from torusgp.plotting import InpaintingDisplay, PeriodogramDisplay
+from torusgp.data.datasets import load_texture, make_perforated_plate
+from torusgp.images.inpainting import inpaint, make_lattice_regressor
+from torusgp.views.plotting import InpaintingDisplay, PeriodogramDisplay
 
 if os.environ.get("TORUSGP_DATA"):
     image = load_texture("pores").image[:66, :66]

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from torusgp import TorusGPRegressor, analysis
-from torusgp.plotting import AttributionDisplay, CoefficientDisplay, PredictionDisplay
+from torusgp.views.plotting import AttributionDisplay, CoefficientDisplay, PredictionDisplay
 
 JOINTS = ["base", "shoulder", "elbow", "forearm", "wrist", "tool"]
 AXES = "zyyxyx"  # about which each joint turns

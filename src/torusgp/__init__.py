@@ -1,16 +1,20 @@
 """Gaussian-process regression for data that repeats in several directions at once."""
 
-from torusgp import analysis, datasets, index_sets, plotting, sources, spectra
-from torusgp.calendar import CalendarPhases
-from torusgp.feature_regression import BayesianFeatureRegressor
-from torusgp.features import IndexSetFourierFeatures
-from torusgp.kernel import TorusKernel
-from torusgp.metrics import mean_negative_log_loss, mean_negative_log_loss_scorer
-from torusgp.periods import find_period
-from torusgp.regression import TorusGPRegressor
-from torusgp.statistics import SufficientStatistics
-from torusgp.table_models import TableModel
-from torusgp.warped_features import WarpedFourierFeatures
+from importlib.metadata import PackageNotFoundError, version
+
+from torusgp.data import datasets, sources
+from torusgp.engine.statistics import SufficientStatistics
+from torusgp.estimators.feature_regression import BayesianFeatureRegressor
+from torusgp.estimators.features import IndexSetFourierFeatures
+from torusgp.estimators.regressor import TorusGPRegressor
+from torusgp.estimators.warped_features import WarpedFourierFeatures
+from torusgp.fitting.periods import find_period
+from torusgp.kernels import index_sets, spectra
+from torusgp.kernels.kernel import TorusKernel
+from torusgp.tables.calendar import CalendarPhases
+from torusgp.tables.models import TableModel
+from torusgp.views import analysis, plotting
+from torusgp.views.metrics import mean_negative_log_loss, mean_negative_log_loss_scorer
 
 __all__ = [
     "BayesianFeatureRegressor",
@@ -31,3 +35,12 @@ __all__ = [
     "sources",
     "spectra",
 ]
+
+try:
+    __version__ = version("torusgp")
+except PackageNotFoundError:  # the source without an installation
+    __version__ = "unknown"
+
+
+def __dir__():
+    return sorted([*__all__, "__version__"])

@@ -3,8 +3,8 @@
 import numpy as np
 
 from torusgp import TorusKernel
-from torusgp.index_sets import adaptive, hyperbolic_cross, tensor
-from torusgp.spectra import Heat, Matern, RationalQuadratic, SquaredExponential, TorusMatern
+from torusgp.kernels.index_sets import adaptive, hyperbolic_cross, tensor
+from torusgp.kernels.spectra import Heat, Matern, RationalQuadratic, SquaredExponential, TorusMatern
 
 # One entry for each kind of claim, as in the table of all tests.
 TOLERANCE = {

@@ -10,9 +10,9 @@ from torusgp import TorusKernel
 from torusgp.adapters._expansion import Expansion
 from torusgp.adapters._libraries import ArrayLibrary
 from torusgp.adapters._tables import tabulate
-from torusgp.basis import reference_columns
-from torusgp.index_sets import adaptive, hyperbolic_cross, tensor
-from torusgp.spectra import Heat, Matern, RationalQuadratic, SquaredExponential, TorusMatern, Warped
+from torusgp.engine.basis import reference_columns
+from torusgp.kernels.index_sets import adaptive, hyperbolic_cross, tensor
+from torusgp.kernels.spectra import Heat, Matern, RationalQuadratic, SquaredExponential, TorusMatern, Warped
 
 NUMPY = ArrayLibrary(np, np.asarray)
 FAMILIES = [

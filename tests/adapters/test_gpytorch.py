@@ -6,8 +6,8 @@ import pytest
 
 from tests.adapters.cases import CASES, OBLIQUE, inputs, with_limit
 from torusgp import TorusGPRegressor, TorusKernel
-from torusgp.index_sets import adaptive, tensor
-from torusgp.spectra import Heat
+from torusgp.kernels.index_sets import adaptive, tensor
+from torusgp.kernels.spectra import Heat
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 gpytorch = pytest.importorskip("gpytorch", reason="GPyTorch is not installed")

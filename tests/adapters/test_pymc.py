@@ -3,9 +3,9 @@ import pytest
 
 from tests.adapters.cases import CASES, OBLIQUE, TOLERANCE, expected_slopes, expected_std, inputs
 from torusgp import TorusKernel
-from torusgp.basis import reference_columns
-from torusgp.index_sets import adaptive, hyperbolic_cross, tensor
-from torusgp.spectra import Heat
+from torusgp.engine.basis import reference_columns
+from torusgp.kernels.index_sets import adaptive, hyperbolic_cross, tensor
+from torusgp.kernels.spectra import Heat
 
 pytensor = pytest.importorskip("pytensor", reason="PyTensor is not installed")
 pymc = pytest.importorskip("pymc", reason="PyMC is not installed")

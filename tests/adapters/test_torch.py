@@ -6,9 +6,9 @@ import pytest
 
 from tests.adapters.cases import CASES, OBLIQUE, TOLERANCE, expected_slopes, expected_std, inputs
 from torusgp import IndexSetFourierFeatures, TorusKernel
-from torusgp.basis import reference_columns
-from torusgp.index_sets import adaptive, hyperbolic_cross, tensor
-from torusgp.spectra import Heat
+from torusgp.engine.basis import reference_columns
+from torusgp.kernels.index_sets import adaptive, hyperbolic_cross, tensor
+from torusgp.kernels.spectra import Heat
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 from torusgp.adapters.torch import TorusFeatures  # noqa: E402  # after the skip

@@ -7,9 +7,9 @@ import pytest
 from tests.cli.runner import assert_fails, run, tree
 from torusgp.cli import _demo
 from torusgp.cli._demo import compare_columns, compare_models, summarise, summarise_columns
-from torusgp.datasets import make_perforated_plate
-from torusgp.inpainting import hole_mask, inpaint
-from torusgp.regression import TorusGPRegressor
+from torusgp.data.datasets import make_perforated_plate
+from torusgp.estimators.regressor import TorusGPRegressor
+from torusgp.images.inpainting import hole_mask, inpaint
 
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 PLATE = make_perforated_plate((100, 100))

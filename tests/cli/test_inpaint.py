@@ -11,9 +11,9 @@ from tests.cli.runner import assert_fails, run, tree
 from torusgp import TorusGPRegressor
 from torusgp.cli import _inpaint
 from torusgp.cli._inpaint import inpaint_file
-from torusgp.datasets import make_perforated_plate
-from torusgp.inpainting import hole_mask
-from torusgp.pictures import read_picture
+from torusgp.data.datasets import make_perforated_plate
+from torusgp.images.inpainting import hole_mask
+from torusgp.storage.pictures import read_picture
 
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 SHAPE = (60, 50)

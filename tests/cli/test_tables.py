@@ -21,9 +21,9 @@ from torusgp.cli._console import with_error
 from torusgp.cli._fit import fit_file
 from torusgp.cli._options import beside, check_output
 from torusgp.cli._summary import summary_facts
-from torusgp.index_sets import tensor
-from torusgp.table_models import TableModel, load_regressor
-from torusgp.tables import read_table
+from torusgp.kernels.index_sets import tensor
+from torusgp.tables.models import TableModel, load_regressor
+from torusgp.tables.reading import read_table
 
 CALENDAR = ("--calendar", "time=day,week")
 QUICK = ("--target", "demand", *CALENDAR, "--columns", 41, "--redundancy", 1)

@@ -14,7 +14,7 @@ from paper.__main__ import EXPERIMENTS, draw_experiment, main, measure_experimen
 from paper.common import STYLES, Pool, cell, markdown_table, read_record, select, to_plain, write_record
 from tests.conftest import TOLERANCE
 from torusgp import IndexSetFourierFeatures, TorusKernel, WarpedFourierFeatures
-from torusgp.index_sets import adaptive, hyperbolic_cross, tensor
+from torusgp.kernels.index_sets import adaptive, hyperbolic_cross, tensor
 
 ROOT = Path(__file__).parents[2]
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"

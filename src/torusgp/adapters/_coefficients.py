@@ -1,9 +1,9 @@
 """Fourier coefficients of a kernel as differentiable functions of its length scales, in any array library.
 
-The numbers are those of :mod:`torusgp.spectra`, tabulated once as series in the logarithm of the length scale. Image
-sums (:class:`~torusgp.spectra.Heat`, :class:`~torusgp.spectra.TorusMatern`) have a closed form up to their
-normalisation, and only that is tabulated. All is done with logarithms: a coefficient of 1e-200 is as accurate, relative
-to itself, as one of order one, and its square root has finite derivatives.
+The numbers are those of :mod:`torusgp.kernels.spectra`, tabulated once as series in the logarithm of the length scale.
+Image sums (:class:`~torusgp.kernels.spectra.Heat`, :class:`~torusgp.kernels.spectra.TorusMatern`) have a closed form up
+to their normalisation, and only that is tabulated. All is done with logarithms: a coefficient of 1e-200 is as accurate,
+relative to itself, as one of order one, and its square root has finite derivatives.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from torusgp.adapters._tables import ChebyshevTable, tabulate
-from torusgp.spectra import Heat, TorusMatern
+from torusgp.kernels.spectra import Heat, TorusMatern
 
 
 class LogCoefficients:

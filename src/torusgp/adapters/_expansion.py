@@ -4,10 +4,10 @@ import numpy as np
 
 from torusgp.adapters._coefficients import LogCoefficients
 from torusgp.adapters._libraries import known_shape
-from torusgp.basis import columns as basis_columns
-from torusgp.features import interaction_limit
-from torusgp.index_sets import IndexSet
-from torusgp.kernel import TorusKernel, to_phases
+from torusgp.engine.basis import columns as basis_columns
+from torusgp.estimators.features import interaction_limit
+from torusgp.kernels.index_sets import IndexSet
+from torusgp.kernels.kernel import TorusKernel, to_phases
 
 LENGTH_SCALE_BOUNDS = (1e-2, 1e2)  # those of TorusGPRegressor
 
@@ -15,7 +15,7 @@ LENGTH_SCALE_BOUNDS = (1e-2, 1e2)  # those of TorusGPRegressor
 class Expansion:
     r"""Functions :math:`f(x) = \sum_j F_j(x) s_j z_j` with standard normal :math:`z`, whose covariance is the kernel.
 
-    The columns :math:`F` are those of :mod:`torusgp.basis`, in its order; the standard deviations :math:`s` are
+    The columns :math:`F` are those of :mod:`torusgp.engine.basis`, in its order; the standard deviations :math:`s` are
     :math:`\sqrt{c_0}` and, twice for each pair of columns, :math:`\sqrt{2 c_k}`.
 
     Parameters

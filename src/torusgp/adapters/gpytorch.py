@@ -33,7 +33,7 @@ class TorusFeatureKernel(_Kernel):
     index_set : str or IndexSet, default="adaptive"
         Frequencies. "adaptive" takes those with the largest coefficients, and in training mode takes them anew whenever
         a length scale has changed by a quarter, so that length scales may start far off. The name of another function
-        of :mod:`torusgp.index_sets`, or a set, stays until :meth:`choose_index_set` is called.
+        of :mod:`torusgp.kernels.index_sets`, or a set, stays until :meth:`choose_index_set` is called.
     n_components : int or "auto", default="auto"
         Largest number of columns of a set given by name. "auto" goes with "adaptive": as many as it takes to leave out
         1e-6 of the variance, from 101 to 1001.

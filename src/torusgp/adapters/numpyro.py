@@ -47,7 +47,7 @@ def prior_linearized(
     --------
     >>> import jax, numpy as np
     >>> from torusgp import TorusKernel
-    >>> from torusgp.index_sets import adaptive
+    >>> from torusgp.kernels.index_sets import adaptive
     >>> kernel = TorusKernel(length_scale=[0.8, 1.2], period=[24.0, 7.0])
     >>> X = np.random.default_rng(0).uniform(0, 24, (50, 2))
     >>> columns, std = prior_linearized(X, kernel, adaptive(kernel, 301), kernel.length_scale)

@@ -6,9 +6,9 @@ import numpy as np
 
 from torusgp.adapters._expansion import LENGTH_SCALE_BOUNDS, Expansion
 from torusgp.adapters._libraries import ArrayLibrary, require
-from torusgp.features import make_index_set
-from torusgp.index_sets import adaptive, from_frequencies
-from torusgp.kernel import TorusKernel
+from torusgp.estimators.features import make_index_set
+from torusgp.kernels.index_sets import adaptive, from_frequencies
+from torusgp.kernels.kernel import TorusKernel
 
 torch = require("torch", "torch")
 _Module: Any = torch.nn.Module
@@ -33,7 +33,7 @@ class TorusFeatures(_Module):
         dimensions. An input with several periods is given several times, as ``X[:, [0, 0]]``.
     index_set : str or IndexSet, default="adaptive"
         Frequencies: "adaptive" for the largest coefficients at the kernel's length scales, the name of another function
-        of :mod:`torusgp.index_sets`, or a set. It stays until :meth:`choose_index_set` is called.
+        of :mod:`torusgp.kernels.index_sets`, or a set. It stays until :meth:`choose_index_set` is called.
     n_components : int or "auto", default=200
         Largest number of columns of a set given by name. "auto" goes with "adaptive": as many as it takes to leave out
         1e-6 of the variance, from 101 to 1001.

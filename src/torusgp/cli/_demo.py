@@ -18,16 +18,16 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from torusgp.cli._console import at_work, describe_cell, fail
-from torusgp.datasets import make_perforated_plate
-from torusgp.feature_regression import BayesianFeatureRegressor
-from torusgp.features import IndexSetFourierFeatures
-from torusgp.files import check_places, write_together
-from torusgp.inpainting import Inpainting, hole_mask, inpaint, make_lattice_regressor
-from torusgp.metrics import mean_negative_log_loss
-from torusgp.plotting import InpaintingDisplay, PeriodogramDisplay
-from torusgp.plotting._base import add_colour_bar, check_matplotlib
-from torusgp.regression import TorusGPRegressor
-from torusgp.warped_features import WarpedFourierFeatures
+from torusgp.data.datasets import make_perforated_plate
+from torusgp.estimators.feature_regression import BayesianFeatureRegressor
+from torusgp.estimators.features import IndexSetFourierFeatures
+from torusgp.estimators.regressor import TorusGPRegressor
+from torusgp.estimators.warped_features import WarpedFourierFeatures
+from torusgp.images.inpainting import Inpainting, hole_mask, inpaint, make_lattice_regressor
+from torusgp.storage.files import check_places, write_together
+from torusgp.views.metrics import mean_negative_log_loss
+from torusgp.views.plotting import InpaintingDisplay, PeriodogramDisplay
+from torusgp.views.plotting._base import add_colour_bar, check_matplotlib
 
 DEMO_OUTPUT = Path("torusgp-demo") / "inpainting.png"
 DEMO_COLUMNS = (25, 101)

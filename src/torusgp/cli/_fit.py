@@ -18,9 +18,9 @@ from torusgp.cli._options import (
     split_pair,
 )
 from torusgp.cli._summary import print_summary
-from torusgp.files import write_together
-from torusgp.table_models import TableModel, words_of_the_command
-from torusgp.tables import read_table, text_layout
+from torusgp.storage.files import write_together
+from torusgp.tables.models import TableModel, words_of_the_command
+from torusgp.tables.reading import read_table, text_layout
 
 _HELP = """Fit a model to a table, to predict one of its columns from others that repeat.
 
@@ -188,7 +188,7 @@ def fit_file(model, path, output, holdout=None, start=None, refit=True, verbose=
     refit : bool, default=True
         Fit to all rows after judging.
     verbose : int or callable, default=0
-        See :class:`torusgp.table_models.TableModel`.
+        See :class:`torusgp.tables.models.TableModel`.
 
     Returns
     -------

@@ -8,8 +8,8 @@ import numpy as np
 from torusgp.cli._console import errors_told, print_json
 from torusgp.cli._options import debug_option, json_option
 from torusgp.cli._summary import print_summary
-from torusgp.regression import TorusGPRegressor
-from torusgp.table_models import TableModel, load_regressor, to_plain
+from torusgp.estimators.regressor import TorusGPRegressor
+from torusgp.tables.models import TableModel, load_regressor, to_plain
 
 _HELP = """Say what is in a model file: inputs, periods, length scales, noise, and how good it is.
 

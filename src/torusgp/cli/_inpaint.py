@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Annotated
 
 from torusgp.cli._console import at_work, describe_cell, fail
-from torusgp.files import check_places, write_together
-from torusgp.inpainting import DEFAULT_COLUMNS, Inpainting, hole_mask, inpaint, make_lattice_regressor
-from torusgp.pictures import encode_std, read_mask, read_picture
-from torusgp.plotting import InpaintingDisplay
-from torusgp.plotting._base import check_matplotlib
+from torusgp.images.inpainting import DEFAULT_COLUMNS, Inpainting, hole_mask, inpaint, make_lattice_regressor
+from torusgp.storage.files import check_places, write_together
+from torusgp.storage.pictures import encode_std, read_mask, read_picture
+from torusgp.views.plotting import InpaintingDisplay
+from torusgp.views.plotting._base import check_matplotlib
 
 FEWEST_COLUMNS = 9  # a constant and the waves of the nearest neighbours in two dimensions
 
@@ -112,13 +112,13 @@ def inpaint_file(path, *, mask=None, hole=None, output=None, n_components=DEFAUL
     mask : Path, optional
         Image of the same size; what is not zero is missing.
     hole : str, optional
-        Instead of a mask: ``r0:r1,c0:c1``, see :func:`torusgp.inpainting.hole_mask`.
+        Instead of a mask: ``r0:r1,c0:c1``, see :func:`torusgp.images.inpainting.hole_mask`.
     output : Path, optional
         Filled image; the others are named after it. By default it is beside the image.
     n_components : int, default=401
         Largest number of columns.
     truth : bool, default=True
-        Compare with what is under the mask, see :func:`torusgp.inpainting.inpaint`.
+        Compare with what is under the mask, see :func:`torusgp.images.inpainting.inpaint`.
     verbose : int or callable, default=0
         See :class:`torusgp.TorusGPRegressor`.
 

@@ -3,7 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from torusgp.files import check_places
+from torusgp.storage.files import check_places
 
 
 def json_option():

@@ -19,9 +19,9 @@ from torusgp.cli._options import (
     split_list,
 )
 from torusgp.cli._summary import judgement_facts
-from torusgp.files import write_together
-from torusgp.table_models import TableModel, quantile_name, to_plain, words_of_the_command
-from torusgp.tables import TableError, TextLayout, read_table, table_as_written, text_layout
+from torusgp.storage.files import write_together
+from torusgp.tables.models import TableModel, quantile_name, to_plain, words_of_the_command
+from torusgp.tables.reading import TableError, TextLayout, read_table, table_as_written, text_layout
 
 _ENDINGS = (".csv", ".csv.gz", ".parquet")
 _DIGITS = 7  # of standard deviations that are written: more say nothing, and fill the page

@@ -14,13 +14,13 @@ from torusgp.cli._options import (
     json_option,
 )
 from torusgp.cli._summary import summary_facts
-from torusgp.files import write_together
-from torusgp.plotting._base import check_matplotlib
-from torusgp.report import render_report
-from torusgp.report._waves import MeanWaves
-from torusgp.table_models import TableModel, words_of_the_command
-from torusgp.table_models._warnings import drift_remedy
-from torusgp.tables import read_table
+from torusgp.storage.files import write_together
+from torusgp.tables.models import TableModel, words_of_the_command
+from torusgp.tables.models._warnings import drift_remedy
+from torusgp.tables.reading import read_table
+from torusgp.views.plotting._base import check_matplotlib
+from torusgp.views.report import render_report
+from torusgp.views.report._waves import MeanWaves
 
 _HELP = """Write a page about a model, to open in a browser: effects of its inputs, what matters, predictions.
 

@@ -12,7 +12,7 @@ def print_summary(summary, facts):
     Parameters
     ----------
     summary : dict
-        See :meth:`torusgp.table_models.TableModel.summary`.
+        See :meth:`torusgp.tables.models.TableModel.summary`.
     facts : dict of str to str
         More lines, such as where the model is.
     """
@@ -42,7 +42,7 @@ def summary_facts(summary):
     Parameters
     ----------
     summary : dict
-        See :meth:`torusgp.table_models.TableModel.summary`.
+        See :meth:`torusgp.tables.models.TableModel.summary`.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def judgement_facts(judgement):
     Parameters
     ----------
     judgement : dict
-        See :meth:`torusgp.table_models.Judgement.to_json`.
+        See :meth:`torusgp.tables.models.Judgement.to_json`.
 
     Returns
     -------

@@ -1,0 +1,1 @@
+"""Columns, sums over rows, and what follows from the sums."""

@@ -1,0 +1,157 @@
+"""How sums over rows, predictions and factors are computed: one chooser, implementations with the same verbs.
+
+Sums (``add_chunk``, ``add``, ``gram``, ``moments``) are gathered from data, predictors (``mean``, ``variance``,
+``gradient``, ...) evaluate a posterior, and algebras (``factor``) factor its precision. ``dense`` is the reference;
+``finufft`` gives the same in a time that hardly depends on the number of columns, for up to three dimensions; ``torch``
+is the dense one on a GPU. PyTorch is imported when it is asked for, by its name or by a device.
+"""
+
+import numpy as np
+
+from torusgp.engine.backends._dense import DensePredictor, GramSums
+from torusgp.engine.backends._lapack import LapackAlgebra
+from torusgp.engine.backends._nufft import ModeSums, NufftPredictor
+from torusgp.engine.backends._resources import (
+    KERNEL_WIDTH,
+    SECONDS_PER_CELL,
+    SECONDS_PER_FFT_STEP,
+    SECONDS_PER_FLOP,
+    SECONDS_PER_TRANSFORM,
+    Resources,
+    TooLargeError,
+    check_resources,
+    estimate_resources,
+)
+
+BACKENDS = ("dense", "finufft", "torch")
+
+_NUFFT_DIMENSIONS = 3
+_MEMORY = 2**30  # bytes that the transform's own grid may take
+_FEW_COLUMNS = 512  # up to here a core factors a matrix as fast as a device that has to be told what to do
+
+__all__ = [
+    "BACKENDS",
+    "DensePredictor",
+    "GramSums",
+    "LapackAlgebra",
+    "ModeSums",
+    "NufftPredictor",
+    "Resources",
+    "TooLargeError",
+    "check_resources",
+    "choose_backend",
+    "estimate_resources",
+    "has_device",
+    "make_algebra",
+    "make_predictor",
+    "make_sums",
+    "sums_rounding",
+]
+
+
+def choose_backend(backend, frequencies, n_samples, device=None):
+    """Name of the implementation for this many rows: the one asked for, or the cheaper one that fits into memory.
+
+    Parameters
+    ----------
+    backend : {"auto", "dense", "finufft", "torch"}
+        What the user asks for.
+    frequencies : ndarray of int, shape (n_frequencies, dimension)
+        Frequencies of the columns.
+    n_samples : int
+        Number of rows.
+    device : str, optional
+        What "torch" runs on, such as "cuda". With a GPU, "auto" takes it for what would be dense.
+
+    Returns
+    -------
+    str
+    """
+    if backend not in ("auto", *BACKENDS):
+        raise ValueError(f"backend must be 'auto', {', '.join(map(repr, BACKENDS))}, got {backend!r}.")
+    if device is not None and backend in ("dense", "finufft"):
+        raise ValueError(
+            f"device={device!r} cannot be used with backend={backend!r}, which runs on the CPU: use backend='torch' or "
+            "'auto', or device=None."
+        )
+    on_gpu = False
+    if backend == "torch" or device is not None:
+        from torusgp.engine.backends._torch_device import resolve_device
+
+        on_gpu = resolve_device(device) != "cpu"
+    dimension = frequencies.shape[1]
+    cells = float(np.prod(2.0 * (4.0 * np.abs(frequencies).max(axis=0) + 1)))  # of the oversampled grid
+    possible = dimension <= _NUFFT_DIMENSIONS and 16 * cells <= _MEMORY
+    if backend == "finufft" and not possible:
+        reason = (
+            f"it has at most {_NUFFT_DIMENSIONS} dimensions, here are {dimension}"
+            if dimension > _NUFFT_DIMENSIONS
+            else f"its grid would take {16 * cells / 2**30:.1f} GiB"
+        )
+        raise ValueError(f"backend='finufft' cannot be used: {reason}. Use backend='dense'.")
+    if backend != "auto":
+        return backend
+    dense = n_samples * (2.0 * len(frequencies)) ** 2 * SECONDS_PER_FLOP
+    nufft = (
+        n_samples * KERNEL_WIDTH**dimension * SECONDS_PER_CELL
+        + cells * np.log2(cells) * SECONDS_PER_FFT_STEP
+        + SECONDS_PER_TRANSFORM
+    )
+    if possible and nufft < dense:
+        return "finufft"
+    return "torch" if on_gpu else "dense"
+
+
+def make_sums(name, frequencies, n_outputs, tolerance, n_threads, device=None, precision="float64"):
+    """Empty sums of the named implementation."""
+    if name == "torch":
+        from torusgp.engine.backends._torch import TorchSums
+
+        return TorchSums(frequencies, n_outputs, device, precision)
+    if precision != "float64":
+        raise ValueError(f"precision={precision!r} needs backend='torch': backend={name!r} sums in 'float64'.")
+    if name == "dense":
+        return GramSums(frequencies, n_outputs)
+    return ModeSums(frequencies, n_outputs, tolerance, n_threads)
+
+
+def make_predictor(name, frequencies, posterior, n_threads, device=None):
+    """Predictor of the named implementation."""
+    if name == "torch":
+        from torusgp.engine.backends._torch import TorchPredictor
+
+        return TorchPredictor(frequencies, posterior, device)
+    if name == "dense":
+        return DensePredictor(frequencies, posterior)
+    return NufftPredictor(frequencies, posterior, n_threads)
+
+
+def make_algebra(gram, device=None):
+    """What factors posterior precisions of a Gram matrix: LAPACK, or PyTorch for large ones on a device."""
+    if device in (None, "cpu") or len(gram) <= _FEW_COLUMNS:
+        return LapackAlgebra(gram)
+    from torusgp.engine.backends._torch_algebra import TorchAlgebra
+
+    return TorchAlgebra(gram, device)
+
+
+def sums_rounding(name, tolerance, precision="float64"):
+    """Largest error of the entries of the Gram matrix, relative to the number of rows."""
+    if name == "finufft":
+        return tolerance
+    if name == "torch":
+        from torusgp.engine.backends._torch_device import rounding
+
+        return rounding(precision)
+    return 4 * np.finfo(float).eps
+
+
+def has_device(device):
+    """Whether PyTorch is there and has this device."""
+    from torusgp.engine.backends._torch_device import resolve_device
+
+    try:
+        resolve_device(device)
+    except (ImportError, ValueError):
+        return False
+    return True

@@ -1,0 +1,284 @@
+r"""Posterior and evidence of a Bayesian linear model, from its sufficient statistics alone.
+
+The model is :math:`y = F w + \varepsilon` with independent weights :math:`w_j \sim N(0, \lambda_j)` and noise of
+variance :math:`s^2`; F may hold any columns. With :math:`R = \mathrm{diag}(\sqrt{\lambda})` everything follows from
+the Cholesky factor of :math:`B = I + R F'F R / s^2`, whose condition number the prior keeps at bay. It is computed by
+LAPACK, or on a device; see :func:`torusgp.engine.backends.make_algebra`.
+
+Memory grows as ``8 n_columns ** 2`` bytes, the size of a Gram matrix. Beside the Gram matrix of the statistics, the
+evidence holds its factor; its gradient and the posterior covariance need one matrix more.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from torusgp.engine.backends import make_algebra
+
+
+@dataclass(frozen=True)
+class LinearStatistics:
+    """What a linear model needs to know of its data.
+
+    Attributes
+    ----------
+    gram : ndarray of shape (n_columns, n_columns)
+        Sums of products of columns, weighted by precision.
+    moments : ndarray of shape (n_columns, n_outputs)
+        Sums of products of columns and targets.
+    squares : ndarray of shape (n_outputs,)
+        Sums of squared targets.
+    n_samples : float
+        Number of rows; the sum of the sample weights.
+    log_precision : float
+        Sum of the logarithms of the precisions that known noise scales give the rows.
+    rounding : float
+        Error of the entries of the Gram matrix, relative to the number of rows.
+    device : str, optional
+        Where large matrices are factored, such as "cuda"; by default on the CPU.
+    """
+
+    gram: np.ndarray
+    moments: np.ndarray
+    squares: np.ndarray
+    n_samples: float
+    log_precision: float = 0.0
+    rounding: float = np.finfo(float).eps
+    device: str | None = None
+
+    @cached_property
+    def algebra(self):
+        """What factors the posterior precision; it keeps the Gram matrix on the device between evaluations."""
+        return make_algebra(self.gram, self.device)
+
+    def __getstate__(self):
+        return {name: value for name, value in self.__dict__.items() if name != "algebra"}
+
+
+class NotPositiveDefiniteError(np.linalg.LinAlgError):
+    """The posterior precision is not positive definite: the statistics are too inexact for this noise."""
+
+
+def with_wall(loss, start):
+    """A loss relative to its value at a start, and high where rounding makes the posterior precision indefinite.
+
+    Line searches turn back from such a wall. Values are relative because differences of the evidence matter, while a
+    tolerance of an optimiser is often relative to the size.
+
+    Parameters
+    ----------
+    loss : callable
+        Value and gradient at a point.
+    start : ndarray
+        A point where the loss can be had; it raises if not.
+
+    Returns
+    -------
+    relative : callable
+        Value less that at the start, and gradient.
+    reference : float
+        Value at the start.
+    """
+    reference = loss(start)[0]
+
+    def relative(point):
+        try:
+            value, gradient = loss(point)
+        except NotPositiveDefiniteError:
+            return 1e6 + abs(reference), np.zeros_like(point)
+        return value - reference, gradient
+
+    return relative, reference
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Log evidence of one output and what its gradient needs.
+
+    Attributes
+    ----------
+    log_evidence : float
+        Logarithm of the marginal likelihood.
+    weights : ndarray of shape (n_columns,)
+        Posterior mean of the weights.
+    factor : LapackFactor or TorchFactor
+        Cholesky factor of B.
+    root : ndarray of shape (n_columns,)
+        Prior standard deviations of the weights.
+    residual : float
+        Sum of squares that the posterior mean leaves, weighted by precision.
+    """
+
+    log_evidence: float
+    weights: np.ndarray
+    factor: Any
+    root: np.ndarray
+    residual: float
+    n_samples: float
+    noise_variance: float
+
+    def inverse_diagonal(self):
+        """Diagonal of the inverse of B: the share of its prior variance that each weight keeps."""
+        return self.factor.inverse_diagonal()
+
+    def covariance(self):
+        """Posterior covariance of the weights."""
+        return self.factor.covariance(self.root)
+
+    def gradient(self):
+        """Derivatives of the log evidence in the logarithms of the prior variances and of the noise variance."""
+        shrunk = self.inverse_diagonal()
+        ratio = np.divide(self.weights**2, self.root**2, out=np.zeros_like(self.root), where=self.root > 0)
+        by_prior = -0.5 * (1 - shrunk - ratio)
+        effective = len(shrunk) - shrunk.sum()  # degrees of freedom that the data determine
+        by_noise = -0.5 * (self.n_samples - self.residual / self.noise_variance - effective)
+        return by_prior, by_noise
+
+
+def evidence(statistics, prior_variance, noise_variance, output=0):
+    """Log evidence and posterior of one output of a linear model.
+
+    Parameters
+    ----------
+    statistics : LinearStatistics
+        Statistics of the data.
+    prior_variance : ndarray of shape (n_columns,)
+        Prior variances of the weights, zero allowed.
+    noise_variance : float
+        Variance of the noise of a row of unit precision.
+    output : int, default=0
+        Which column of the targets.
+
+    Returns
+    -------
+    Evidence
+    """
+    root = np.sqrt(prior_variance)
+    try:
+        factor = statistics.algebra.factor(root, noise_variance)
+    except np.linalg.LinAlgError:
+        inexact = statistics.rounding * statistics.n_samples * prior_variance.max() / noise_variance
+        raise NotPositiveDefiniteError(
+            f"The posterior precision of {len(root)} weights is not positive definite: rounding of the statistics "
+            f"amounts to {inexact:.1e} of the prior precision at noise_variance={noise_variance:.3g}. Raise the noise "
+            "variance or its lower bound, use fewer columns, or backend='dense', whose statistics are more exact."
+        ) from None
+    moment = statistics.moments[:, output]
+    weights = root * factor.solve(factor.solve(root * moment / noise_variance), transpose=True)
+    fit = float(moment @ weights)
+    square = float(statistics.squares[output])
+    n = statistics.n_samples
+    log_evidence = -0.5 * (
+        n * np.log(2 * np.pi * noise_variance)
+        - statistics.log_precision
+        + factor.log_determinant()
+        + (square - fit) / noise_variance
+    )
+    ratio = np.divide(weights, root, out=np.zeros_like(root), where=root > 0)
+    residual = max(0.0, square - fit - noise_variance * float(ratio @ ratio))
+    return Evidence(log_evidence, weights, factor, root, residual, n, noise_variance)
+
+
+def spectrum_step(statistics, prior_variances, noise_variances, pairs):
+    """One step of expectation maximisation: new prior and noise variances of no smaller evidence.
+
+    Parameters
+    ----------
+    statistics : LinearStatistics
+        Statistics of the data.
+    prior_variances : ndarray of shape (n_columns, n_outputs)
+        Prior variances of the weights.
+    noise_variances : ndarray of shape (n_outputs,)
+        Noise variances.
+    pairs : ndarray of int, shape (n_columns,)
+        Columns with the same number share a prior variance.
+
+    Returns
+    -------
+    prior_variances, noise_variances : ndarray
+        Updated variances.
+    log_evidence : float
+        Log evidence before the step.
+    """
+    new_prior, new_noise = np.empty_like(prior_variances), np.empty_like(noise_variances)
+    total = 0.0
+    counts = np.bincount(pairs)
+    for output in range(prior_variances.shape[1]):
+        result = evidence(statistics, prior_variances[:, output], noise_variances[output], output)
+        total += result.log_evidence
+        shrunk = result.inverse_diagonal()
+        second_moment = result.weights**2 + prior_variances[:, output] * shrunk
+        new_prior[:, output] = (np.bincount(pairs, second_moment) / counts)[pairs]
+        spread = noise_variances[output] * (len(shrunk) - shrunk.sum())
+        new_noise[output] = (result.residual + spread) / statistics.n_samples
+    return new_prior, new_noise, total
+
+
+class Posterior:
+    """Posterior of the weights of a linear model with several independent outputs.
+
+    Parameters
+    ----------
+    statistics : LinearStatistics
+        Statistics of the data.
+    prior_variances : ndarray of shape (n_columns, n_outputs)
+        Prior variances of the weights.
+    noise_variances : ndarray of shape (n_outputs,)
+        Noise variances.
+    """
+
+    def __init__(self, statistics, prior_variances, noise_variances):
+        results = [
+            evidence(statistics, prior_variances[:, output], noise_variances[output], output)
+            for output in range(len(noise_variances))
+        ]
+        self.weights = np.stack([result.weights for result in results], axis=1)
+        self.roots = [result.root for result in results]
+        self.log_evidence = sum(result.log_evidence for result in results)
+        # Error of B that inexact sums cause; unity would be as large as the prior precision.
+        self.inexactness = max(
+            statistics.rounding * statistics.n_samples * prior_variances[:, output].max(initial=0.0) / noise
+            for output, noise in enumerate(noise_variances)
+        )
+        self._results = results
+
+    @property
+    def factors(self):
+        """Lower Cholesky factors of B of the outputs, as arrays; those of a device are copied from there."""
+        return [result.factor.lower for result in self._results]
+
+    def factor(self, output):
+        """Cholesky factor of B of one output, where it was computed."""
+        return self._results[output].factor
+
+    def whiten(self, columns, output):
+        """Product of the inverse of L with the scaled columns of points.
+
+        Parameters
+        ----------
+        columns : ndarray of shape (n_points, n_columns)
+            Columns of the model at the points.
+        output : int
+            Which output.
+
+        Returns
+        -------
+        ndarray of shape (n_columns, n_points)
+            Its columns have the posterior variances of the points as squared norms.
+        """
+        return self.factor(output).solve((columns * self.roots[output]).T)
+
+    def covariance(self, output):
+        """Posterior covariance of the weights of one output."""
+        return self._results[output].covariance()
+
+    def sample_weights(self, n_samples, random_state):
+        """Draws of the weights, shape (n_columns, n_outputs, n_samples)."""
+        draws = np.empty((*self.weights.shape, n_samples))
+        for output, root in enumerate(self.roots):
+            noise = random_state.standard_normal((len(root), n_samples))
+            spread = self.factor(output).solve(noise, transpose=True)
+            draws[:, output] = self.weights[:, [output]] + root[:, None] * spread
+        return draws

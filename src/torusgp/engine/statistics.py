@@ -1,0 +1,607 @@
+r"""Everything that regression needs to know of the data, whatever the hyperparameters.
+
+With unweighted columns F the sums :math:`(n, F'F, F'y, y'y)` determine posterior and evidence for every length scale,
+variance and every subset of the frequencies. They add over chunks, machines and time.
+"""
+
+import os
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from copy import copy
+
+import numpy as np
+
+from torusgp.data.checkpoints import Checkpoint, CheckpointError
+from torusgp.data.progress import show_progress
+from torusgp.data.sources import as_source
+from torusgp.data.sources._chunk import batches, joined
+from torusgp.engine.backends import check_resources, choose_backend, has_device, make_sums, sums_rounding
+from torusgp.engine.inference import LinearStatistics
+from torusgp.kernels.index_sets import IndexSet
+from torusgp.kernels.kernel import TorusKernel, to_phases
+from torusgp.storage.archives import load_archive, save_archive
+
+_LAYOUT = 1  # version of the file
+MANY_ROWS = 200_000  # from here on transforms use all cores
+_BLOCK_ROWS = 2**19  # rows that are worked on at once, by one thread
+_UNKNOWN_ROWS = 10**7  # what a source is taken to have that does not know how many it has
+_SMALL_GRID = 2**20  # modes up to which threads take a block of rows each, instead of sharing a transform
+
+
+def count_threads(n_threads, n_samples):
+    """Number of threads of a transform: as asked for, or one for few rows and all available ones for many."""
+    if n_threads is not None:
+        return n_threads
+    if n_samples < MANY_ROWS:
+        return 1
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+    return min(available, int(limit)) if limit.isdigit() and int(limit) else available
+
+
+class SufficientStatistics:
+    r"""Sums over the rows of a data set that determine every regression on its periodic columns.
+
+    Parameters
+    ----------
+    index_set : IndexSet
+        Frequencies to cover. Sums of the ``finufft`` backend cover the whole box around them.
+    period : float, array-like of shape (dimension,) or (dimension, dimension), default=1.0
+        Period of each input, or a cell whose rows are lattice vectors.
+    n_outputs : int, default=1
+        Number of targets.
+    backend : {"dense", "finufft", "torch"}, default="dense"
+        Implementation of the sums. Only sums of the same one can be added.
+    tolerance : float, optional
+        Error of the ``finufft`` sums relative to the number of rows; by default 1e-14 for few rows, where it is cheap,
+        and 1e-12 for many.
+    n_threads : int, optional
+        Threads of the transforms; by default one for few rows and all for many.
+    device : str, optional
+        Where the ``torch`` sums are gathered and large matrices are factored, such as "cuda".
+    precision : {"float64", "float32", "tf32"}, default="float64"
+        Of the columns and their products in the ``torch`` sums; they are added in float64.
+
+    Attributes
+    ----------
+    n_samples : float
+        Number of rows; the sum of their sample weights.
+    shift, scale : ndarray of shape (n_outputs,)
+        Targets are summed as ``(y - shift) / scale``, so that a large offset does no harm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from torusgp.kernels.index_sets import tensor
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.uniform(size=(60, 2)), rng.normal(size=60)
+    >>> whole = SufficientStatistics.from_data(X, y, tensor(2, 1))
+    >>> parts = SufficientStatistics.from_data(X[:20], y[:20], tensor(2, 1))
+    >>> parts += SufficientStatistics.from_data(X[20:], y[20:], tensor(2, 1))
+    >>> bool(np.allclose(parts.linear()[0].moments, whole.linear()[0].moments))
+    True
+    """
+
+    def __init__(
+        self,
+        index_set,
+        period=1.0,
+        *,
+        n_outputs=1,
+        backend="dense",
+        tolerance=None,
+        n_threads=None,
+        device=None,
+        precision="float64",
+    ):
+        if not isinstance(index_set, IndexSet):
+            raise ValueError(f"index_set must be an IndexSet, got {index_set!r}.")
+        self.index_set = index_set
+        kernel = TorusKernel(period=period)
+        kernel.resolve_dimension(index_set.dimension)
+        self.period = kernel.period
+        self.backend = choose_backend(backend, index_set.frequencies, 0, device if backend == "torch" else None)
+        self.device, self.precision = device, precision
+        if self.backend != "finufft":
+            check_resources(index_set.n_components, 0, self.backend, device, n_outputs=0, n_evaluations=0)
+        self.tolerance, self.n_threads = 1e-12 if tolerance is None else tolerance, n_threads
+        self.n_samples = 0.0
+        self.log_precision = 0.0
+        self.shift, self.scale = np.zeros(n_outputs), np.ones(n_outputs)
+        self.squares = np.zeros(n_outputs)
+        self._sums = make_sums(
+            self.backend, index_set.frequencies, n_outputs, self.tolerance, n_threads, device, precision
+        )
+
+    @classmethod
+    def from_data(
+        cls,
+        X,
+        y,
+        index_set,
+        *,
+        period=1.0,
+        sample_weight=None,
+        noise_scale=None,
+        backend="auto",
+        tolerance=None,
+        n_threads=None,
+        device=None,
+        precision="float64",
+    ):
+        """Statistics of arrays.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, dimension)
+            Inputs, one column for each dimension of the torus.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        index_set : IndexSet
+            Frequencies to cover.
+        period : float or array-like, default=1.0
+            Periods or cell.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts.
+        noise_scale : array-like of shape (n_samples,), optional
+            Known standard deviation of the noise of each row, up to a common factor.
+        backend : {"auto", "dense", "finufft", "torch"}, default="auto"
+            Implementation of the sums; "auto" takes the cheapest one.
+        tolerance, n_threads, device, precision
+            See the class.
+
+        Returns
+        -------
+        SufficientStatistics
+        """
+        y = np.asarray(y, dtype=float)
+        name = choose_backend(backend, index_set.frequencies, len(y), device)
+        n_outputs = 1 if y.ndim == 1 else y.shape[1]
+        if tolerance is None:
+            tolerance = 1e-12 if len(y) >= MANY_ROWS else 1e-14
+        empty = cls(
+            index_set,
+            period,
+            n_outputs=n_outputs,
+            backend=name,
+            tolerance=tolerance,
+            n_threads=n_threads,
+            device=device,
+            precision=precision,
+        )
+        return empty.update(X, y, sample_weight, noise_scale)
+
+    @classmethod
+    def from_source(
+        cls,
+        X,
+        index_set,
+        *,
+        y=None,
+        sample_weight=None,
+        noise_scale=None,
+        columns=None,
+        period=1.0,
+        backend="auto",
+        tolerance=None,
+        n_threads=None,
+        device=None,
+        precision="float64",
+        checkpoint=None,
+        checkpoint_seconds=30.0,
+        progress=None,
+    ):
+        """Statistics of data of any size, in one pass over chunks of rows and in memory that their number does not fix.
+
+        Parameters
+        ----------
+        X : Source, array, iterable or callable, path or pyarrow.dataset.Dataset
+            Arrays of any kind that can be sliced, also memory maps and Zarr arrays; an iterable of chunks
+            ``(X, y)``; Parquet or CSV files. See :func:`torusgp.data.sources.as_source`.
+        index_set : IndexSet
+            Frequencies to cover.
+        y, sample_weight, noise_scale : array or str, optional
+            Arrays beside an array X; names of the columns of a table.
+        columns : sequence of int or str, optional
+            Input that feeds each dimension of the torus, by position or name; by default one each.
+        period, backend, tolerance, n_threads, device, precision
+            See :meth:`from_data`.
+        checkpoint : path, optional
+            File that holds the statistics so far and the position in the source. After a crash the same call goes on
+            from there. It stays when the pass is complete, and then holds the result.
+        checkpoint_seconds : float, default=30.0
+            Time between two writes of it, at least.
+        progress : bool or callable, optional
+            True shows a bar; a callable takes the number of rows counted so far, after every batch.
+
+        Returns
+        -------
+        SufficientStatistics
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from torusgp.kernels.index_sets import tensor
+        >>> rng = np.random.default_rng(0)
+        >>> chunks = ((rng.uniform(size=(1000, 2)), rng.normal(size=1000)) for _ in range(5))
+        >>> SufficientStatistics.from_source(chunks, tensor(2, 3)).n_samples
+        5000.0
+        """
+        names = None if columns is None or not all(isinstance(one, str) for one in columns) else columns
+        inputs = None if names is None else list(dict.fromkeys(names))
+        source = as_source(X, y, sample_weight, noise_scale, inputs)
+        chosen = _input_positions(columns, source, index_set.dimension)
+        name = choose_backend(backend, index_set.frequencies, source.n_rows or _UNKNOWN_ROWS, device)
+        empty = cls(
+            index_set,
+            period,
+            n_outputs=source.n_outputs,
+            backend=name,
+            tolerance=tolerance,
+            n_threads=n_threads,
+            device=device,
+            precision=precision,
+        )
+        checkpoint = None if checkpoint is None else Checkpoint(checkpoint, checkpoint_seconds)
+        return empty.add_source(source, chosen, checkpoint, progress)
+
+    def add_source(self, source, columns, checkpoint=None, progress=None, saved=None, adjust=None):
+        """Add the rows of a source, or what is left of it after a checkpoint.
+
+        Parameters
+        ----------
+        source : Source
+            Where rows come from.
+        columns : sequence of int
+            Input that feeds each dimension of the torus.
+        checkpoint : Checkpoint, optional
+            Where the pass stands; statistics are taken from it if it has some.
+        progress : bool or callable, optional
+            See :meth:`from_source`.
+        saved : pair of dict, optional
+            What else the checkpoint shall hold: content for JSON, and arrays whose names do not start with "sums_".
+        adjust : callable, optional
+            Targets to count, from the inputs of the torus and the targets that were read.
+
+        Returns
+        -------
+        SufficientStatistics
+        """
+        statistics = self if checkpoint is None else self._resumed(checkpoint, columns)
+        more, others = ({}, {}) if saved is None else saved
+
+        def write():
+            content, arrays = statistics.to_archive()
+            content = {"statistics": content, "columns": [int(column) for column in columns], "more": more}
+            checkpoint.save(source, content, arrays | others)
+
+        if checkpoint is not None and checkpoint.content is None:
+            write()  # shows before the work that it can be done
+        with show_progress(progress, source.n_rows) as show:
+            chunks = source.chunks() if checkpoint is None else checkpoint.remaining(source, show)
+            n_rows = 0 if checkpoint is None else checkpoint.n_rows
+            show(n_rows)
+            for some, last in batches(chunks) if checkpoint is None else batches(chunks, checkpoint.due):
+                if some:
+                    batch = joined(some)
+                    X = batch.X[:, columns]
+                    y = batch.y if adjust is None else adjust(X, batch.y)
+                    statistics.update(X, y, batch.sample_weight, batch.noise_scale)
+                    n_rows += len(batch)
+                if checkpoint is not None:
+                    checkpoint.count(some)
+                    if last or checkpoint.due():
+                        write()
+                show(n_rows)
+        return statistics
+
+    def _resumed(self, checkpoint, columns):
+        """Statistics of a checkpoint, which have to be of the same kind as these."""
+        if checkpoint.content is None:
+            return self
+        found = SufficientStatistics.from_archive(checkpoint.content["statistics"], checkpoint.arrays)
+        different = [
+            name
+            for name, same in (
+                ("frequencies", found.index_set == self.index_set),
+                ("period", np.array_equal(found.period, self.period)),
+                ("choice of columns", np.array_equal(checkpoint.content["columns"], columns)),
+                ("number of outputs", len(found.shift) == len(self.shift)),
+                ("backend", found.backend == self.backend),
+                ("tolerance", found.tolerance == self.tolerance),
+                ("precision", found.precision == self.precision),
+            )
+            if not same
+        ]
+        if different:
+            raise CheckpointError(
+                f"{checkpoint.path} was written with another {' and '.join(different)}: {found!r}, columns "
+                f"{checkpoint.content['columns']}. Delete that file to start anew, or name another one."
+            )
+        found.n_threads = self.n_threads
+        return found
+
+    def update(self, X, y, sample_weight=None, noise_scale=None):
+        """Add rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight, noise_scale
+            See :meth:`from_data`.
+
+        Returns
+        -------
+        self
+        """
+        X, y, weight, precision = self._check_rows(X, y, sample_weight, noise_scale)
+        if not weight.any():
+            return self
+        if self.n_samples == 0:
+            self.shift = np.average(y, axis=0, weights=precision)
+            spread = np.sqrt(np.average((y - self.shift) ** 2, axis=0, weights=precision))
+            # a spread that is all rounding would blow rounding up
+            self.scale = np.where(spread > 1e-12 * np.abs(self.shift), spread, 1.0)
+            self.scale[self.scale == 0] = 1.0
+        self._add_blocks(X, y, precision)
+        self.n_samples += float(weight.sum())
+        if noise_scale is not None:
+            used = weight > 0
+            self.log_precision += float(weight[used] @ np.log(precision[used] / weight[used]))
+        return self
+
+    def _add_blocks(self, X, y, precision):
+        """Add rows block by block: phases and scaled targets of all of them are never in memory at once."""
+        threads = count_threads(self.n_threads, len(X)) if self.backend == "finufft" else 1
+        step = min(_BLOCK_ROWS, -(-len(X) // threads))
+        blocks = [slice(start, start + step) for start in range(0, len(X), step)]
+
+        def add_block(rows, sums):
+            targets = (y[rows] - self.shift) / self.scale
+            sums.add_chunk(to_phases(X[rows], self.period), precision[rows], targets)
+            return sums, precision[rows] @ targets**2
+
+        if threads > 1 and self._sums.size <= _SMALL_GRID:
+            # Faster than sharing a transform; sums that are added in order do not depend on the number of threads.
+            parts = _in_order(lambda rows: add_block(rows, self._sums.empty()), blocks, threads)
+        else:
+            if self.backend == "finufft":
+                self._sums.n_threads = threads
+            parts = (add_block(rows, self._sums) for rows in blocks)
+        for sums, squares in parts:
+            if sums is not self._sums:
+                self._sums.add(sums)
+            self.squares = self.squares + squares
+
+    def _check_rows(self, X, y, sample_weight, noise_scale):
+        X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
+        y = y[:, None] if y.ndim == 1 else y
+        dimension, n_outputs = self.index_set.dimension, len(self.shift)
+        if X.ndim != 2 or X.shape[1] != dimension:
+            raise ValueError(f"X must have shape (n_samples, {dimension}), got {X.shape}.")
+        if y.shape != (len(X), n_outputs):
+            raise ValueError(f"y must have shape ({len(X)}, {n_outputs}), got {y.shape}.")
+        weight = np.ones(len(X))
+        if sample_weight is not None:
+            weight = np.asarray(sample_weight, dtype=float)
+            if weight.shape != (len(X),) or not (np.isfinite(weight) & (weight >= 0)).all():
+                raise ValueError("sample_weight must hold one finite, non-negative number for each row.")
+        precision = weight
+        if noise_scale is not None:
+            noise_scale = np.asarray(noise_scale, dtype=float)
+            if noise_scale.shape != (len(X),) or not (np.isfinite(noise_scale) & (noise_scale > 0)).all():
+                raise ValueError("noise_scale must hold one finite, positive number for each row.")
+            with np.errstate(over="ignore", divide="ignore"):
+                precision = weight / noise_scale**2
+            if not np.isfinite(precision).all():
+                raise ValueError(
+                    f"noise_scale is as small as {noise_scale.min():.3g}, whose inverse square is no finite number: "
+                    "give it in other units, only ratios matter."
+                )
+        if not (np.isfinite(X).all() and np.isfinite(y).all()):
+            raise ValueError("X and y must be finite, they hold NaN or infinity.")
+        return X, y, weight, precision
+
+    def __iadd__(self, other):
+        if not isinstance(other, SufficientStatistics):
+            return NotImplemented
+        if (
+            self.backend != other.backend
+            or self.index_set != other.index_set
+            or not np.array_equal(self.period, other.period)
+        ):
+            raise ValueError(
+                "Statistics can be added only if their index sets, periods and backends agree: "
+                f"{self!r} and {other!r} do not."
+            )
+        if other.n_samples == 0:
+            return self
+        if self.n_samples == 0:
+            self.shift, self.scale = other.shift.copy(), other.scale.copy()
+        factor, offset = other.scale / self.scale, (other.shift - self.shift) / self.scale
+        total, moment = other._sums.constant_sums()
+        self.squares = self.squares + factor**2 * other.squares + 2 * factor * offset * moment + offset**2 * total
+        self._sums.add(other._sums, factor, offset)
+        self.n_samples += other.n_samples
+        self.log_precision += other.log_precision
+        return self
+
+    def __add__(self, other):
+        if not isinstance(other, SufficientStatistics):
+            return NotImplemented
+        result = self.empty()
+        result += self
+        result += other
+        return result
+
+    def empty(self):
+        """Statistics of no rows, otherwise like these."""
+        return SufficientStatistics(
+            self.index_set,
+            self.period,
+            n_outputs=len(self.shift),
+            backend=self.backend,
+            tolerance=self.tolerance,
+            n_threads=self.n_threads,
+            device=self.device,
+            precision=self.precision,
+        )
+
+    def __repr__(self):
+        return (
+            f"SufficientStatistics(n_samples={self.n_samples:g}, {self.index_set!r}, period={self.period!r}, "
+            f"backend={self.backend!r})"
+        )
+
+    def holds(self, index_set):
+        """Whether the sums determine the regression on this set of frequencies."""
+        return self._sums.holds(index_set.frequencies)
+
+    def subset(self, index_set):
+        """Statistics of the same rows for some of the frequencies only.
+
+        Parameters
+        ----------
+        index_set : IndexSet
+            Frequencies to keep, all of them covered.
+
+        Returns
+        -------
+        SufficientStatistics
+        """
+        if not self.holds(index_set):
+            raise ValueError(f"{index_set!r} reaches beyond the frequencies of {self!r}.")
+        result = copy(self)
+        result.index_set, result._sums = index_set, self._sums.subset(index_set.frequencies)
+        return result
+
+    def covered(self):
+        """All frequencies that the sums cover, one of each pair, the zero vector first."""
+        return self._sums.covered()
+
+    def linear(self, index_set=None, center=True):
+        """Statistics of the linear model with the columns of an index set.
+
+        Parameters
+        ----------
+        index_set : IndexSet, optional
+            Subset of the frequencies that are covered; by default all.
+        center : bool, default=True
+            Take the mean of the targets off. It is exact, however the rows came in.
+
+        Returns
+        -------
+        statistics : LinearStatistics
+            In the units of the targets.
+        center : ndarray of shape (n_outputs,)
+            What was taken off.
+        """
+        index_set = self.index_set if index_set is None else index_set
+        if not self.holds(index_set):
+            raise ValueError(f"{index_set!r} reaches beyond the frequencies of {self!r}.")
+        gram, moments = self._sums.gram(index_set.frequencies), self._sums.moments(index_set.frequencies)
+        total = gram[0, 0]
+        if center:
+            offset = moments[0] / total if total else np.zeros(len(self.shift))
+            squares = np.maximum(self.squares - offset**2 * total, 0.0)
+            taken_off = self.shift + self.scale * offset
+        else:
+            offset, taken_off = -self.shift / self.scale, np.zeros(len(self.shift))
+            squares = self.squares - 2 * offset * moments[0] + offset**2 * total
+        moments = (moments - offset * gram[:, :1]) * self.scale
+        rounding = sums_rounding(self.backend, self.tolerance, self.precision)
+        linear = LinearStatistics(
+            gram,
+            moments,
+            squares * self.scale**2,
+            self.n_samples,
+            self.log_precision,
+            rounding,
+            getattr(self._sums, "device", self.device),  # sums on a device know which one "by default" means
+        )
+        return linear, taken_off
+
+    def save(self, path):
+        """Write the statistics to a file of arrays and JSON."""
+        save_archive(path, "SufficientStatistics", _LAYOUT, *self.to_archive())
+
+    def to_archive(self):
+        """What :mod:`torusgp.storage.archives` writes: a dictionary for JSON and a dictionary of arrays."""
+        content = {
+            "backend": self.backend,
+            "tolerance": self.tolerance,
+            "device": self.device,
+            "precision": self.precision,
+            "n_samples": self.n_samples,
+            "log_precision": self.log_precision,
+            "set_name": self.index_set.name,
+            "max_interaction": self.index_set.max_interaction,
+        }
+        sums = {f"sums_{name}": array for name, array in self._sums.to_arrays().items()}
+        indices = {} if self.index_set.indices is None else {"indices": self.index_set.indices}
+        return content, {
+            "frequencies": self.index_set.frequencies,
+            "period": np.asarray(self.period),
+            "shift": self.shift,
+            "scale": self.scale,
+            "squares": self.squares,
+            **indices,
+            **sums,
+        }
+
+    @classmethod
+    def load(cls, path):
+        """Read statistics written by :meth:`save`."""
+        return cls.from_archive(*load_archive(path, "SufficientStatistics", _LAYOUT))
+
+    @classmethod
+    def from_archive(cls, content, arrays):
+        """Statistics from what :meth:`to_archive` gave."""
+        index_set = IndexSet(
+            arrays["frequencies"], arrays.get("indices"), content["set_name"], content["max_interaction"]
+        )
+        period = arrays["period"] if arrays["period"].ndim else float(arrays["period"])
+        result = cls(
+            index_set,
+            period,
+            n_outputs=len(arrays["shift"]),
+            tolerance=content["tolerance"],
+            **_where_it_can_be(content),
+        )
+        result.n_samples, result.log_precision = content["n_samples"], content["log_precision"]
+        result.shift, result.scale, result.squares = arrays["shift"], arrays["scale"], arrays["squares"]
+        result._sums.set_arrays({name[5:]: array for name, array in arrays.items() if name.startswith("sums_")})
+        return result
+
+
+def _where_it_can_be(content):
+    """Backend, device and precision of stored sums; where that device is absent, their arrays serve on the CPU."""
+    device, precision = content.get("device"), content.get("precision", "float64")
+    if device is not None and not has_device(device):
+        return {"backend": "dense" if content["backend"] == "torch" else content["backend"]}
+    return {"backend": content["backend"], "device": device, "precision": precision}
+
+
+def _input_positions(columns, source, dimension):
+    """Positions of the inputs that feed the dimensions of the torus."""
+    names = list(source.names or ())
+    available = f"the source has {source.n_inputs} input(s)" + (f": {names}" if names else "")
+    columns = range(source.n_inputs) if columns is None else columns
+    if len(columns) != dimension:
+        raise ValueError(f"{dimension} columns are needed, one for each dimension; got {list(columns)}, {available}.")
+    positions = [names.index(one) if one in names else one for one in columns]
+    for one in positions:
+        if isinstance(one, str) or not 0 <= one < source.n_inputs:
+            raise ValueError(f"There is no column {one!r}: {available}.")
+    return positions
+
+
+def _in_order(function, items, n_threads):
+    """Results of a function of each item, computed by threads that are never far ahead of what is asked for."""
+    with ThreadPoolExecutor(n_threads) as pool:
+        waiting: deque = deque()
+        for item in items:
+            waiting.append(pool.submit(function, item))
+            if len(waiting) > n_threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()

@@ -1,0 +1,1 @@
+"""Estimators and transformers with the interface of scikit-learn."""

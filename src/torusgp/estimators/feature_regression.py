@@ -1,0 +1,291 @@
+"""Bayesian linear regression on the columns of any transformer, with the inference of the torus regressor."""
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.optimize import minimize
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from torusgp.engine.inference import LinearStatistics, Posterior, evidence, with_wall
+from torusgp.estimators.features import IndexSetFourierFeatures
+from torusgp.fitting.learning import limited_blas
+from torusgp.kernels.kernel import check_positive_array
+
+_CHUNK_ROWS = 1024
+_VARIANCES = ("signal_variance", "noise_variance")
+_OF_TRANSFORMER = ("length_scale", "period")
+
+
+class BayesianFeatureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    r"""Bayesian linear regression on features: a Gaussian process whose kernel is the product of the features.
+
+    The same inference and evidence as :class:`TorusGPRegressor`, so that feature maps can be compared with nothing else
+    in between.
+
+    Parameters
+    ----------
+    transformer : transformer, optional
+        Makes the columns; by default :class:`IndexSetFourierFeatures`.
+    signal_variance : float, default=1.0
+        Prior variance of every weight, if it is not learned.
+    noise_variance : float, default=0.1
+        Variance of the noise, if it is not learned.
+    learn : collection of str, default=("signal_variance", "noise_variance")
+        What is learned by maximising the evidence. It may also hold "length_scale" and "period", of a transformer with
+        the methods of :class:`WarpedFourierFeatures`; a period is learned from where it is given.
+    max_samples : int, default=5000
+        Length scales and periods are learned on at most so many rows, chosen at random.
+    center : bool, default=True
+        Take the mean of the targets off first.
+
+    Attributes
+    ----------
+    transformer_ : transformer
+        Fitted transformer.
+    coef_ : ndarray of shape (n_components,) or (n_components, n_outputs)
+        Posterior mean of the weights.
+    signal_variance_, noise_variance_ : float, or ndarray of shape (n_outputs,)
+        Variances; every output has its own.
+    log_marginal_likelihood_ : float
+        Log evidence, summed over outputs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.kernel_approximation import RBFSampler
+    >>> X = np.random.default_rng(0).uniform(size=(100, 1))
+    >>> y = np.sin(5 * X[:, 0])
+    >>> model = BayesianFeatureRegressor(RBFSampler(gamma=2.0, random_state=0)).fit(X, y)
+    >>> bool(model.score(X, y) > 0.99)
+    True
+    """
+
+    def __init__(
+        self,
+        transformer=None,
+        *,
+        signal_variance=1.0,
+        noise_variance=0.1,
+        learn=("signal_variance", "noise_variance"),
+        max_samples=5000,
+        center=True,
+    ):
+        self.transformer = transformer
+        self.signal_variance = signal_variance
+        self.noise_variance = noise_variance
+        self.learn = learn
+        self.max_samples = max_samples
+        self.center = center
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # on inputs that do not repeat with the default period, as in the checks
+        return tags
+
+    def fit(self, X, y, sample_weight=None):
+        """Gather the statistics of the columns and learn the variances.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        self
+        """
+        X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float64)
+        if isinstance(self.learn, str) or set(self.learn) - {*_VARIANCES, *_OF_TRANSFORMER}:
+            raise ValueError(
+                f"learn may hold {', '.join(map(repr, _VARIANCES + _OF_TRANSFORMER))}, got {self.learn!r}."
+            )
+        weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        self._y_ndim = y.ndim
+        targets = y.astype(float, copy=False).reshape(len(y), -1)
+        transformer = IndexSetFourierFeatures() if self.transformer is None else self.transformer
+        self.transformer_ = clone(transformer).fit(X)
+        self._center = np.average(targets, axis=0, weights=weight) if self.center else np.zeros(targets.shape[1])
+        with limited_blas(self.transformer_.transform(X[:1]).shape[1]):
+            if set(self.learn) & set(_OF_TRANSFORMER):
+                self._learn_transformer(X, targets - self._center, weight)
+            statistics = self._statistics(X, targets - self._center, weight)
+            variances = [self._learn_output(statistics, output) for output in range(targets.shape[1])]
+        signal, noise = np.array(variances).T
+        prior = np.broadcast_to(signal, (len(statistics.gram), len(signal)))
+        self._posterior = Posterior(statistics, prior, noise)
+        self._noise = noise
+        self.coef_ = self._squeeze(self._posterior.weights)
+        self.signal_variance_ = self._squeeze(signal)
+        self.noise_variance_ = self._squeeze(noise)
+        self.log_marginal_likelihood_ = self._posterior.log_evidence
+        return self
+
+    def _learn_transformer(self, X, targets, weight):
+        """Put a transformer with learned length scales and periods into the place of the given one."""
+        if not hasattr(self.transformer_, "parameter_gradient"):
+            raise ValueError(
+                f"learn={self.learn!r} needs a transformer that tells how its features depend on length scales and "
+                f"periods, such as WarpedFourierFeatures; {self.transformer_!r} does not."
+            )
+        if not isinstance(self.max_samples, int | np.integer) or self.max_samples < 1:
+            raise ValueError(f"max_samples must be a positive integer, got {self.max_samples!r}.")
+        if len(X) > self.max_samples:
+            some = np.random.default_rng(0).choice(len(X), self.max_samples, replace=False)
+            X, targets, weight = X[some], targets[some], weight[some]
+        problem = _TransformerProblem(self, X, targets, weight)
+        self.transformer_ = problem.solve()
+
+    def _columns(self, X):
+        """Chunks of rows and their columns."""
+        for start in range(0, len(X), _CHUNK_ROWS):
+            rows = slice(start, start + _CHUNK_ROWS)
+            yield rows, np.asarray(self.transformer_.transform(X[rows]), dtype=float)
+
+    def _statistics(self, X, targets, weight):
+        n_columns = self.transformer_.transform(X[:1]).shape[1]
+        gram, moments = np.zeros((n_columns, n_columns)), np.zeros((n_columns, targets.shape[1]))
+        for rows, columns in self._columns(X):
+            weighted = columns.T * weight[rows]
+            gram += weighted @ columns
+            moments += weighted @ targets[rows]
+        return LinearStatistics(gram, moments, weight @ targets**2, float(weight.sum()))
+
+    def _learn_output(self, statistics, output):
+        given = np.array([check_positive_array(getattr(self, name), name, max_ndim=0) for name in _VARIANCES])
+        learned = np.array([name in self.learn for name in _VARIANCES])
+        if not learned.any():
+            return given
+        n_columns = len(statistics.gram)
+        variance = statistics.squares[output] / statistics.n_samples or 1e-12
+        per_weight = variance * statistics.n_samples / max(np.trace(statistics.gram), 1e-300)  # of a unit mean square
+        limits = np.log([[1e-6 * per_weight, 1e6 * per_weight], [1e-8 * variance, 10 * variance]])
+
+        def objective(vector):
+            values = np.where(learned, np.exp(vector), given)
+            result = evidence(statistics, np.full(n_columns, values[0]), values[1], output)
+            by_prior, by_noise = result.gradient()
+            return -result.log_evidence, -np.where(learned, [by_prior.sum(), by_noise], 0.0)
+
+        start = np.where(learned, np.log([per_weight, 0.1 * variance]), np.log(given))
+        bounds = [
+            tuple(limit) if free else (value, value) for limit, free, value in zip(limits, learned, start, strict=True)
+        ]
+        loss, _ = with_wall(objective, start)
+        found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-9, "gtol": 1e-5})
+        return np.where(learned, np.exp(found.x), given)
+
+    def _squeeze(self, values):
+        if self._y_ndim == 2:
+            return values
+        return float(values[0]) if values.ndim == 1 else values[..., 0]
+
+    def predict(self, X, return_std=False, include_noise=True):
+        """Predict targets.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        return_std : bool, default=False
+            Also return standard deviations.
+        include_noise : bool, default=True
+            Whether these are of new observations, or of the function itself.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        std : ndarray of the same shape
+            With ``return_std``.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        posterior = self._posterior
+        mean = np.empty((len(X), len(self._center)))
+        variance = np.empty_like(mean)
+        for rows, columns in self._columns(X):
+            mean[rows] = columns @ posterior.weights + self._center
+            if return_std:
+                for output, (factor, root) in enumerate(zip(posterior.factors, posterior.roots, strict=True)):
+                    half = solve_triangular(factor, (columns * root).T, lower=True, check_finite=False)
+                    variance[rows, output] = (half**2).sum(axis=0) + include_noise * self._noise[output]
+        mean = mean if self._y_ndim == 2 else mean[:, 0]
+        if not return_std:
+            return mean
+        std = np.sqrt(variance)
+        return mean, std if self._y_ndim == 2 else std[:, 0]
+
+
+class _TransformerProblem:
+    """Evidence as a function of length scales and periods of a transformer, and of the variances of all outputs."""
+
+    def __init__(self, regressor, X, targets, weight):
+        self._regressor, self._X, self._targets, self._weight = regressor, X, targets, weight
+        self._transformer = regressor.transformer_
+        dimension = self._transformer.kernel_.resolve_dimension(len(self._transformer._columns))
+        self._names = [name for name in _OF_TRANSFORMER if name in regressor.learn]
+        kernel = self._transformer.kernel_
+        if "period" in self._names and np.ndim(kernel.period) == 2:
+            raise ValueError("learn holds 'period', but the transformer has a cell, which is not learned here.")
+        self._start = {
+            "length_scale": np.broadcast_to(kernel.length_scale, (dimension,)),
+            "period": kernel.period if np.ndim(kernel.period) == 2 else np.broadcast_to(kernel.period, (dimension,)),
+        }
+        self._dimension = dimension
+
+    def solve(self):
+        """Transformer of the largest evidence."""
+        statistics = self._statistics(self._transformer.transform(self._X))
+        variances = [self._regressor._learn_output(statistics, q) for q in range(self._targets.shape[1])]
+        first = np.concatenate([np.zeros(self._dimension * len(self._names)), np.log(variances).ravel()])
+        bounds = [(-4.0, 4.0) if name == "length_scale" else (-0.3, 0.3) for name in self._names]
+        limits = [bound for bound in bounds for _ in range(self._dimension)]
+        for index, value in enumerate(first[len(limits) :]):
+            learned = _VARIANCES[index % 2] in self._regressor.learn
+            limits.append((value - 12, value + 12) if learned else (value, value))
+        scale = np.ones(len(first))
+        if "period" in self._names:  # it moves phases by its relative change times the number of turns
+            turns = np.ptp(self._X[:, self._transformer._columns], axis=0) / self._start["period"]
+            place = self._names.index("period") * self._dimension
+            scale[place : place + self._dimension] = 0.1 / (1 + turns)
+        scaled = [(low / s, high / s) for (low, high), s in zip(limits, scale, strict=True)]
+
+        def scaled_loss(vector):
+            value, gradient = self._loss(vector * scale)
+            return value, gradient * scale
+
+        loss, _ = with_wall(scaled_loss, first / scale)
+        options = {"maxiter": 60, "ftol": 1e-6}
+        found = minimize(loss, first / scale, jac=True, method="L-BFGS-B", bounds=scaled, options=options)
+        return self._at(found.x * scale)
+
+    def _at(self, vector):
+        values = dict(self._start)
+        for i, name in enumerate(self._names):
+            values[name] = values[name] * np.exp(vector[i * self._dimension : (i + 1) * self._dimension])
+        return self._transformer.with_parameters(values["length_scale"], values["period"])
+
+    def _statistics(self, columns):
+        weighted = columns.T * self._weight
+        return LinearStatistics(
+            weighted @ columns, weighted @ self._targets, self._weight @ self._targets**2, float(self._weight.sum())
+        )
+
+    def _loss(self, vector):
+        """Negative log evidence and its gradient."""
+        transformer = self._at(vector)
+        columns = transformer.transform(self._X)
+        statistics = self._statistics(columns)
+        total, slope, by_variances = 0.0, np.zeros(columns.shape), []
+        for output, (signal, noise) in enumerate(np.exp(vector[-2 * self._targets.shape[1] :]).reshape(-1, 2)):
+            result = evidence(statistics, np.full(columns.shape[1], signal), noise, output)
+            by_prior, by_noise = result.gradient()
+            by_variances += [by_prior.sum(), by_noise]
+            total += result.log_evidence
+            quadratic = result.covariance() + np.outer(result.weights, result.weights)
+            slope += (np.outer(self._targets[:, output], result.weights) - columns @ quadratic) / noise
+        gradient = transformer.parameter_gradient(self._X, slope * self._weight[:, None])
+        return -total, -np.concatenate([*(gradient[name] for name in self._names), by_variances])

@@ -1,0 +1,1 @@
+"""Hyperparameters, periods and lattices, learned from rows."""

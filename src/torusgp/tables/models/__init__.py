@@ -1,0 +1,26 @@
+"""Regression on the columns of a table: calendars, rows held out, and noise that is correlated from row to row."""
+
+from torusgp.tables.models._correlation import Redundancy, estimate_redundancy
+from torusgp.tables.models._files import load_regressor
+from torusgp.tables.models._fitting import fit_in_order
+from torusgp.tables.models._judgement import Judgement
+from torusgp.tables.models._model import TableModel
+from torusgp.tables.models._quantiles import quantile_name
+from torusgp.tables.models._summary import to_plain
+from torusgp.tables.models._time_axis import TimeAxis
+from torusgp.tables.models._trend import Line
+from torusgp.tables.models._words import words_of_the_command
+
+__all__ = [
+    "Judgement",
+    "Line",
+    "Redundancy",
+    "TableModel",
+    "TimeAxis",
+    "estimate_redundancy",
+    "fit_in_order",
+    "load_regressor",
+    "quantile_name",
+    "to_plain",
+    "words_of_the_command",
+]

@@ -1,0 +1,60 @@
+"""Files of models of tables: those of their regressors, whose notes say what the inputs are."""
+
+from pathlib import Path
+
+from torusgp.estimators.regressor import TorusGPRegressor
+from torusgp.tables.models._inputs import TableInputs
+from torusgp.tables.models._judgement import Judgement
+from torusgp.tables.models._summary import of_today, to_plain
+from torusgp.tables.models._trend import Line
+
+_LAYOUT = 1  # of the notes in the file
+
+
+def load_regressor(path):
+    """Read a regressor from a file, with one line for whatever is wrong with it."""
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist.")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder, not the file of a model.")
+    return TorusGPRegressor.load(path)
+
+
+def to_notes(table, notes):
+    """What the file of a regressor says of the table whose model it is; see :meth:`TableModel.save`."""
+    summary = table.summary()  # first: it says so if the model is not fitted
+    return {
+        "layout": _LAYOUT,
+        "parameters": to_plain(table.get_params() | {"verbose": 0}),
+        "inputs": table.inputs_.to_json(),
+        "trend": None if table.trend_ is None else table.trend_.to_json(),
+        "typical_scale": table._typical_scale,
+        "summary": summary,
+        "notes": notes or {},
+    }
+
+
+def from_notes(kind, model, path):
+    """A table model of a kind, from a regressor whose notes say what its inputs are; see ``from_regressor``."""
+    content = model.notes_.get("table") if isinstance(model.notes_, dict) else None
+    if content is None:
+        raise ValueError(
+            f"{path} holds a TorusGPRegressor that does not know the columns of a table: it was not written by "
+            "torusgp fit. Use it from Python with TorusGPRegressor.load."
+        )
+    if content["layout"] > _LAYOUT:
+        raise ValueError(f"{path} was written by a newer version of torusgp: upgrade torusgp to read it.")
+    table = kind(**({"whole_days": False} | content["parameters"]))  # days moved on before there was a choice
+    table.model_, table.inputs_ = model, TableInputs.from_json(content["inputs"])
+    line = content.get("trend")  # absent from files of before there was one
+    table.trend_ = None if line is None else Line.from_json(line)
+    table._typical_scale = content.get("typical_scale", 1.0)
+    table._set_noise_factor()
+    table._summary, table.notes_ = of_today(content["summary"], model), content["notes"]
+    rows, holdout = table._summary["rows"], table._summary["holdout"]
+    table.n_rows_, table.n_dropped_ = rows["fitted"], rows["dropped"]
+    table.redundancy_, table.n_effective_ = rows["redundancy"], rows["effective"]
+    table.judgement_ = None if holdout is None else Judgement.from_json(holdout)
+    table.is_refitted_ = table._summary["is_refitted"]
+    return table

@@ -1,0 +1,381 @@
+"""Which columns of a table are inputs, with which periods, and what orders the rows."""
+
+import datetime
+import re
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from torusgp.tables.calendar import CalendarPhases, read_times, to_timezone
+from torusgp.tables.models._words import word
+from torusgp.tables.reading import TableError, holds_numbers, numeric_column, time_column
+
+_FIXED_OFFSET = re.compile(r"UTC([+-])(\d{2}):(\d{2})")
+
+
+@dataclass(frozen=True)
+class TableInputs:
+    """Inputs of a model, by the columns of a table.
+
+    Attributes
+    ----------
+    dimensions : tuple of pairs
+        Column and period of each dimension of the torus that a column of numbers feeds; "auto" for a period that is
+        not known.
+    learned : tuple of str
+        Columns whose periods are learned, from where they are given or found.
+    calendar : tuple or None
+        Column of times and the cycles that are read off it.
+    time : str or None
+        Column that orders the rows.
+    timezone : str or None
+        Zone to which times that know theirs are moved.
+    zone : str or None
+        Zone of the calendar's times that were fitted, empty if they had none; None before.
+    whole_days : bool
+        Whether the calendar's other cycles count whole days beside "day".
+    decimal, date_format : str
+        How numbers and times that are text are written; "auto" where that is plain.
+    """
+
+    dimensions: tuple
+    learned: tuple
+    calendar: tuple | None
+    time: str | None
+    timezone: str | None
+    zone: str | None = None
+    whole_days: bool = False  # as in files from before there was a choice
+    decimal: str = "auto"
+    date_format: str = "auto"
+
+    @classmethod
+    def from_options(
+        cls, periods, calendar, time, timezone, learn_period, *, whole_days=True, decimal="auto", date_format="auto"
+    ):
+        """Check what a user says of the inputs; see :class:`TableModel`."""
+        dimensions = [(str(column), _check_period(column, one)) for column, one in _pairs(periods)]
+        named = list(dict.fromkeys(column for column, _ in dimensions))
+        learned = [learn_period] if isinstance(learn_period, str) else list(learn_period)
+        dimensions += [(column, "auto") for column in dict.fromkeys(learned) if column not in named]
+        repeated = [pair for pair in dimensions if dimensions.count(pair) > 1 and pair[1] != "auto"]
+        if repeated:
+            raise ValueError(f"Column {repeated[0][0]!r} is given the period {repeated[0][1]:g} twice.")
+        column, cycles = _check_calendar(calendar)
+        if not dimensions and column is None:
+            raise ValueError(
+                f"Nothing to learn from: name columns with their periods ({word('period', 'hour', 24)}), or a column "
+                f"of times ({word('calendar', 'time')})."
+            )
+        if timezone is not None:
+            to_timezone(timezone)
+        inputs = cls(
+            tuple(dimensions),
+            tuple(dict.fromkeys(learned)),
+            None if column is None else (column, cycles),
+            column if time is None else time,
+            None if timezone is None else str(timezone),
+            whole_days=bool(whole_days),
+            decimal=decimal,
+            date_format=date_format,
+        )
+        inputs._check_learned()
+        inputs._check_names()
+        return inputs
+
+    def _check_learned(self):
+        """Raise if some periods are to be learned from given ones, but not all."""
+        given = [pair for pair in self.dimensions if pair[1] != "auto"]
+        wanted = [pair for pair in given if pair[0] in self.learned]
+        if wanted and (len(wanted) < len(self.dimensions) or self.calendar is not None):
+            column, period = wanted[0]
+            raise ValueError(
+                f"The period of {column!r} can be learned from {period:g} only if all periods are learned: let it be "
+                f"found instead ({word('period', column, 'auto')}), or learn all of them."
+            )
+
+    def _check_names(self):
+        names = self.names
+        clash = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+        if clash:
+            raise ValueError(
+                f"{clash[0]!r} is a column with a period and part of the calendar, too: leave one of them out."
+            )
+
+    @classmethod
+    def from_json(cls, content):
+        """Inputs from what :meth:`to_json` gave."""
+        calendar = content["calendar"]
+        return cls(
+            tuple((column, period) for column, period in content["dimensions"]),
+            tuple(content["learned"]),
+            None if calendar is None else (calendar[0], tuple(calendar[1])),
+            content["time"],
+            content["timezone"],
+            content["zone"],
+            **{name: content[name] for name in ("whole_days", "decimal", "date_format") if name in content},
+        )
+
+    def to_json(self):
+        """What JSON can hold of it."""
+        return asdict(self)
+
+    @property
+    def names(self):
+        """Names of the inputs of the regressor: columns of numbers, then those of the calendar."""
+        return list(dict.fromkeys(column for column, _ in self.dimensions)) + self._calendar_names()
+
+    def _calendar_names(self):
+        if self.calendar is None:
+            return []
+        phases = CalendarPhases(self.calendar[1]).fit(["2000-01-01"])  # names do not depend on the times
+        return phases.get_feature_names_out().tolist()
+
+    @property
+    def positions(self):
+        """Position of the input of each dimension of the torus."""
+        names = self.names
+        return [names.index(column) for column, _ in self.dimensions] + list(
+            range(len(names) - len(self._calendar_names()), len(names))
+        )
+
+    @property
+    def periods(self):
+        """Period of each dimension of the torus, "auto" where it is not known."""
+        calendar = [] if self.calendar is None else CalendarPhases(self.calendar[1]).period_.tolist()
+        return [period for _, period in self.dimensions] + calendar
+
+    @property
+    def is_searched(self):
+        """Whether a period has to be found."""
+        return any(period == "auto" for _, period in self.dimensions)
+
+    @property
+    def is_learned(self):
+        """Whether a period is learned."""
+        return self.is_searched or bool(self.learned)
+
+    @property
+    def has_trend(self):
+        """Whether slow change is looked for beside the periods: where none of them is known."""
+        return all(period == "auto" for period in self.periods)
+
+    @property
+    def columns(self):
+        """Columns of the table that predictions need."""
+        calendar = [] if self.calendar is None else [self.calendar[0]]
+        return list(dict.fromkeys([column for column, _ in self.dimensions] + calendar))
+
+    def read(self, frame, source):
+        """Columns of a table that predictions need, checked.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            The table.
+        source : str or Path
+            What errors call it.
+
+        Returns
+        -------
+        dict of str to pandas.Series
+        """
+        columns = {column: self._read_dimension(frame, column, source) for column, _ in self.dimensions}
+        if self.calendar is not None:
+            columns[self.calendar[0]] = self._read_calendar(frame, self.calendar[0], source)
+        return columns
+
+    def read_numbers(self, frame, column, source):
+        """A column of numbers, written as the model reads them."""
+        return numeric_column(frame, column, source, self.decimal)
+
+    def read_order(self, frame, source, columns=()):
+        """Column that orders the rows, as times or numbers; None if there is none.
+
+        Parameters
+        ----------
+        frame, source
+            See :meth:`read`.
+        columns : dict of str to pandas.Series, optional
+            Columns that were read already.
+
+        Returns
+        -------
+        pandas.Series or None
+        """
+        if self.time is None:
+            return None
+        if self.time in columns:
+            return columns[self.time]
+        is_formatted = self.date_format != "auto" and self.time not in dict(self.dimensions)
+        if holds_numbers(frame, self.time) and not is_formatted:
+            return self.read_numbers(frame, self.time, source)
+        return _read_times(frame, self.time, source, self.timezone, self.date_format)
+
+    def to_inputs(self, columns):
+        """Inputs of the regressor.
+
+        Parameters
+        ----------
+        columns : dict of str to pandas.Series
+            Complete columns, see :meth:`read`.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        import pandas
+
+        values = {column: columns[column].to_numpy() for column, _ in self.dimensions}
+        index = next(iter(columns.values())).index
+        if self.calendar is not None:
+            phases = CalendarPhases(self.calendar[1], whole_days=self.whole_days)
+            phases = phases.fit_transform(columns[self.calendar[0]])
+            values.update(zip(self._calendar_names(), phases.T, strict=True))
+        return pandas.DataFrame(values, index=index)
+
+    def check_cycles(self, X, source):
+        """Raise if a cycle of the calendar has the same place in all of many rows, from which nothing can be learned.
+
+        Parameters
+        ----------
+        X : pandas.DataFrame
+            Inputs of the rows to fit, from :meth:`to_inputs`.
+        source : str or Path
+            What errors call the table.
+        """
+        if self.calendar is None:
+            return
+        column, cycles = self.calendar
+        for cycle, name in zip(cycles, self._calendar_names(), strict=True):
+            values = X[name].to_numpy()
+            if (values == values[0]).all():
+                shared = "time of day" if cycle == "day" else f"day of the {cycle}"
+                shown = values[0] + (cycle in ("month", "year"))  # whose days people count from 1
+                raise TableError(
+                    f"Every row of {column!r} in {source} has the same {shared} ({name} is {shown:g}): leave out "
+                    f"{cycle!r}."
+                )
+
+    def _read_dimension(self, frame, column, source):
+        try:
+            return self.read_numbers(frame, column, source)
+        except TableError as error:
+            if column not in frame.columns:
+                raise
+            first = frame[column].dropna().iloc[:1].tolist()
+            try:
+                read_times(first)
+            except ValueError:
+                raise error from None
+        raise TableError(
+            f"Column {column!r} of {source} holds times, such as {first[0]}, not numbers: give it to the calendar "
+            f"({word('calendar', column)}), or count hours or days from some start."
+        )
+
+    def _read_calendar(self, frame, column, source):
+        """Times of the calendar on the clock of the model; an error if that is not known."""
+        zone = self.timezone or (_to_zone(self.zone) if self.zone else None)
+        times = _read_times(frame, column, source, zone, self.date_format)
+        found = zone_name(times)
+        if self.zone is not None and self.timezone is None and bool(found) != bool(self.zone):
+            have, had = (f"the time zone {name}" if name else "no time zone" for name in (found, self.zone))
+            raise TableError(
+                f"Times in column {column!r} of {source} have {have}, but those that the model was fitted to have "
+                f"{had}: their clocks differ."
+            )
+        return times
+
+
+def _read_times(frame, column, source, timezone, date_format):
+    """A column of times; an error that asks for a time zone says how to give it."""
+    try:
+        return time_column(frame, column, source, timezone, date_format)
+    except TableError as error:
+        if timezone is not None or "several offsets" not in str(error):
+            raise
+        raise TableError(f"{str(error).removesuffix('.')} ({word('timezone', 'Europe/Berlin')}).") from error
+
+
+def zone_name(times):
+    """Name of the zone of a column of times, empty if they have none."""
+    zone = times.dt.tz
+    return "" if zone is None else str(getattr(zone, "key", None) or getattr(zone, "zone", None) or zone)
+
+
+def to_moment(text, order):
+    """A time or number that a user gives, to compare with a column that orders rows.
+
+    Parameters
+    ----------
+    text : str or number
+        Such as "2014-01-01", on the clock of the column's zone, or 1500.
+    order : pandas.Series
+        Times or numbers.
+
+    Returns
+    -------
+    pandas.Timestamp or float
+    """
+    if order.dtype.kind != "M":
+        try:
+            return float(text)
+        except ValueError:
+            raise ValueError(f"{text!r} is no number, but column {order.name!r} has numbers.") from None
+    import pandas
+
+    try:
+        moment = pandas.Timestamp(read_times([str(text)]).stamps[0])
+        offset = read_times([str(text)]).offsets
+    except ValueError as error:
+        raise ValueError(str(error)) from None
+    if offset is not None:
+        if order.dt.tz is None:
+            raise ValueError(f"{text!r} has a time zone, but the times in column {order.name!r} have none.")
+        return (moment - offset[0]).tz_localize("UTC")
+    return moment if order.dt.tz is None else moment.tz_localize(order.dt.tz)
+
+
+def _pairs(periods):
+    """Columns and periods, each alone, from a dictionary or pairs."""
+    pairs = [] if periods is None else list(periods.items() if hasattr(periods, "items") else periods)
+    for column, given in pairs:
+        several = not isinstance(given, str) and np.iterable(given)
+        for period in given if several else [given]:
+            yield column, period
+
+
+def _check_period(column, period):
+    if isinstance(period, str) and period.strip() == "auto":
+        return "auto"
+    try:
+        number = float(period)
+    except (TypeError, ValueError):
+        number = np.nan
+    if not (np.isfinite(number) and number > 0):
+        raise ValueError(f"The period of {column!r} must be a positive number or 'auto', got {period!r}.")
+    return number
+
+
+def _check_calendar(calendar):
+    """Column and cycles of a calendar."""
+    if calendar is None or not calendar:
+        return None, None
+    if not hasattr(calendar, "items") or len(calendar) > 1:
+        raise ValueError(f"calendar must name one column and its cycles, as in {{'time': ['day']}}, got {calendar!r}.")
+    ((column, cycles),) = calendar.items()
+    cycles = (cycles,) if isinstance(cycles, str) else tuple(cycles)
+    try:
+        _ = CalendarPhases(cycles).period_
+    except ValueError as error:
+        raise ValueError(f"The calendar of {column!r} is {', '.join(map(str, cycles))}: {error}") from error
+    return str(column), cycles
+
+
+def _to_zone(name):
+    """Zone of a name that ``zone_name`` gave."""
+    offset = _FIXED_OFFSET.fullmatch(name)
+    if offset is None:
+        return to_timezone(name)
+    sign, hours, minutes = offset.groups()
+    shift = datetime.timedelta(hours=int(hours), minutes=int(minutes))
+    return datetime.timezone(-shift if sign == "-" else shift)

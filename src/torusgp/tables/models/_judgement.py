@@ -1,0 +1,221 @@
+"""Rows that are held out, and how a model fares on them."""
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from torusgp.tables.models._correlation import autocorrelation, correlation_time
+from torusgp.tables.models._inputs import to_moment
+from torusgp.tables.models._words import word
+from torusgp.views.metrics import mean_negative_log_loss
+
+COVERAGE = 0.95  # of the intervals that are judged
+MIDDLE = 0.5  # of the intervals that tell whether errors are roughly normal
+_CLEAR = 3.0  # standard errors that chance does not allow
+_LIKELY = 2.0  # standard errors within which a skill may be none
+_SMALL = 0.1  # skill that few rows must not be taken for none
+_FAR = 0.2  # by which intervals that hold half of normal errors may miss it: tails of Student's t with 5 give 0.08
+_EXACT = 1e-6  # of the variance: errors of a thousandth of the spread are those of numbers without noise
+_NOTICEABLE = 0.2  # of the root mean square error: a smaller offset hardly moves the coverage of intervals
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """How the predictions of a model compare with rows that it has not seen.
+
+    Attributes
+    ----------
+    n_rows : int
+        Number of rows.
+    rows : str
+        Which rows they are, in words.
+    rmse : float
+        Root mean square error, in the units of the target.
+    mnll : float
+        Mean negative log loss.
+    r2 : float
+        Coefficient of determination; not a number if all observations are equal.
+    coverage : float
+        Share of the observations inside the 95 % intervals.
+    skill, skill_std : float or None
+        Share of the squared errors of a constant, the mean of the rows learned from, that the model saves, and its
+        standard error; None if that mean is not known. It is R2, but that a change of the level, which no model of
+        what repeats can foresee, does not count against the model.
+    bias, bias_std : float or None
+        Mean of what observations are above predictions, and the size that chance gives it: noise that is as correlated
+        as the errors are, and the uncertainty of the function. None if the rows have no order.
+    middle, middle_std : float or None
+        Share of the observations inside the 50 % intervals, and the error that chance gives it where intervals are
+        right. None in files of before it was looked at.
+    """
+
+    n_rows: int
+    rows: str
+    rmse: float
+    mnll: float
+    r2: float
+    coverage: float
+    skill: float | None = None
+    skill_std: float | None = None
+    bias: float | None = None
+    bias_std: float | None = None
+    middle: float | None = None
+    middle_std: float | None = None
+
+    @classmethod
+    def from_predictions(cls, observed, mean, std, rows, *, constant=None, noise_std=0.0, redundancy=None):
+        """Compare observations with normal predictions.
+
+        Parameters
+        ----------
+        observed, mean, std : ndarray of shape (n_rows,)
+            Observations in their order, if they have one, and predictions.
+        rows : str
+            Which rows they are.
+        constant : float, optional
+            Mean of the rows that the model learned from.
+        noise_std : float or ndarray, default=0.0
+            The part of the standard deviations that is noise.
+        redundancy : float, optional
+            How many consecutive rows are worth one; None if they have no order.
+
+        Returns
+        -------
+        Judgement
+        """
+        error = observed - mean
+        skill, skill_std = (None, None) if constant is None else _skill(error, observed - constant, redundancy)
+        bias, bias_std = (None, None) if redundancy is None else _bias(error, std, noise_std, redundancy)
+        spread = np.mean((observed - observed.mean()) ** 2)
+        return cls(
+            len(observed),
+            rows,
+            float(np.sqrt(np.mean(error**2))),
+            mean_negative_log_loss(observed, mean, std),
+            float(1 - np.mean(error**2) / spread) if spread > 0 else float("nan"),
+            float(np.mean(np.abs(error) <= ndtri(0.5 + COVERAGE / 2) * std)),
+            skill,
+            skill_std,
+            bias,
+            bias_std,
+            *_middle(error, std, redundancy),
+        )
+
+    @property
+    def explains_nothing(self):
+        """Whether predictions may be no better than a constant: their skill is small, and within its error of none."""
+        if self.skill is None or self.skill_std is None:
+            return False
+        return bool(self.skill < min(_SMALL, _LIKELY * self.skill_std) or self.skill <= 0)
+
+    @property
+    def drifts(self):
+        """Whether the observations lie above or below predictions by more than chance allows, and noticeably."""
+        if self.bias is None or self.bias_std is None:
+            return False
+        return bool(abs(self.bias) > max(_CLEAR * self.bias_std, _NOTICEABLE * self.rmse))
+
+    @property
+    def misses_middle(self):
+        """Whether 50 % intervals hold far more or far fewer than half of the observations, beyond chance."""
+        if self.middle is None or self.middle_std is None or self.r2 > 1 - _EXACT:
+            return False
+        return bool(abs(self.middle - MIDDLE) > max(_CLEAR * self.middle_std, _FAR))
+
+    def to_json(self):
+        """What JSON can hold of it."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, content):
+        """Judgement from what :meth:`to_json` gave; None stands for what is not a number."""
+        return cls(**(content | {"r2": float("nan") if content["r2"] is None else content["r2"]}))
+
+
+def _skill(error, from_constant, redundancy):
+    """Share of squared errors that a model saves, and its standard error where rows are correlated."""
+    total = np.sum(from_constant**2)
+    if not total > 0:
+        return None, None
+    skill = 1 - np.sum(error**2) / total
+    parts = (1 - skill) * from_constant**2 - error**2  # what each row moves the ratio by, times the total
+    time = 1.0 if redundancy is None else max(1.0, correlation_time(autocorrelation(parts)))
+    return float(skill), float(np.sqrt(min(time, len(parts)) * np.sum(parts**2)) / total)
+
+
+def _bias(error, std, noise_std, redundancy):
+    """Mean of errors, and its standard deviation where they are correlated."""
+    time = max(redundancy, correlation_time(autocorrelation(error)))
+    # uncertainty of the function is the same for all rows at worst
+    function = np.mean(np.sqrt(np.maximum(std**2 - np.asarray(noise_std) ** 2, 0.0)))
+    return float(np.mean(error)), float(np.sqrt(np.var(error) * min(time / len(error), 1.0) + function**2))
+
+
+def _middle(error, std, redundancy):
+    """Share of errors within 50 % intervals, and its standard deviation around one half."""
+    inside = (np.abs(error) <= ndtri(0.5 + MIDDLE / 2) * std).astype(float)
+    time = 1.0 if redundancy is None else max(1.0, correlation_time(autocorrelation(inside)))
+    return float(inside.mean()), float(np.sqrt(MIDDLE * (1 - MIDDLE) * min(time / len(inside), 1.0)))
+
+
+def hold_out(n_rows, order, fraction=0.2, start=None, random_state=0):
+    """Which rows are held out.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of rows.
+    order : pandas.Series or None
+        Times or numbers that order them.
+    fraction : float, default=0.2
+        Share of the rows to hold out: the last ones in their order, or random ones if they have none.
+    start : str or number, optional
+        Instead of a fraction: hold out the rows from there on.
+    random_state : int, default=0
+        Determines random rows.
+
+    Returns
+    -------
+    held : ndarray of bool, shape (n_rows,)
+        True for rows that are held out.
+    rows : str
+        Which they are, in words.
+    """
+    if start is not None:
+        if order is None:
+            raise ValueError(
+                f"To hold out rows from {start} on, name the column that has their time ({word('time', 'date')})."
+            )
+        held = (order >= to_moment(start, order)).to_numpy()
+        if not held.any() or held.all():
+            raise ValueError(
+                f"From {start} on there are {held.sum()} of {n_rows} rows, and {np.sum(~held)} before, of column "
+                f"{order.name!r}: it goes from {order.min()} to {order.max()}."
+            )
+        return held, f"from {start} on"
+    if not 0 < fraction < 1:
+        raise ValueError(f"The share of rows to hold out must be between 0 and 1, got {fraction!r}.")
+    n_held = max(1, round(fraction * n_rows))
+    if order is None:
+        held = np.zeros(n_rows, dtype=bool)
+        held[np.random.default_rng(random_state).permutation(n_rows)[:n_held]] = True
+        return held, f"{100 * held.mean():.0f} % of the rows, drawn at random"
+    first = order.sort_values(kind="stable").iloc[n_rows - n_held]
+    held = (order >= first).to_numpy()  # rows of one moment stay together
+    if held.all():
+        raise ValueError(
+            f"All of the last rows in the order of {order.name!r} have the same value {first}: hold out rows from a "
+            "certain value on, or none."
+        )
+    return held, f"the last {100 * held.mean():.0f} %, from {_shown(first, order)} on"
+
+
+def _shown(value, order):
+    """A time or number of a column, with the digits that tell it from others."""
+    if hasattr(value, "isoformat"):
+        return value.isoformat(sep=" ", timespec="minutes")
+    if value == int(value) and abs(value) < 1e15:
+        return f"{value:.0f}"
+    range_in_it = np.abs(order).max() / max(np.ptp(order), np.finfo(float).tiny)
+    return f"{value:.{int(np.clip(np.ceil(np.log10(range_in_it)) + 4, 6, 17))}g}"

@@ -1,0 +1,519 @@
+"""Regression on the columns of a table."""
+
+import warnings
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+from scipy.special import ndtri
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from torusgp.fitting.learning import limited_blas
+from torusgp.tables.models._files import from_notes, load_regressor, to_notes
+from torusgp.tables.models._inputs import TableInputs, zone_name
+from torusgp.tables.models._judgement import Judgement, hold_out
+from torusgp.tables.models._parameters import check_parameters
+from torusgp.tables.models._quantiles import quantile_name
+from torusgp.tables.models._regressors import fit_regressor, scout
+from torusgp.tables.models._rows import TABLE, Rows, find_complete, numbered, read_noise, to_table, unless_input
+from torusgp.tables.models._summary import summarise
+from torusgp.tables.models._time_axis import TimeAxis
+from torusgp.tables.models._trend import fit_with_line
+from torusgp.tables.models._warnings import warn_about
+from torusgp.tables.models._words import word
+from torusgp.tables.reading import TableError
+
+FEWEST_ROWS = 20  # to learn from
+_QUANTILES = (0.05, 0.5, 0.95)
+
+
+@contextmanager
+def _all_or_nothing(model):
+    """Leave a model as it was if fitting it fails: what it reads and what it has learned belong together."""
+    before = dict(vars(model))
+    try:
+        yield
+    except BaseException:
+        vars(model).clear()
+        vars(model).update(before)
+        raise
+
+
+class TableModel(BaseEstimator):
+    """Gaussian-process regression on the columns of a table, which repeat with known or unknown periods.
+
+    It is what ``torusgp fit`` and ``torusgp predict`` do, in Python: a :class:`~torusgp.TorusGPRegressor` that knows
+    which columns its inputs are, judges itself on rows held out, and minds that the noise of neighbouring rows may be
+    correlated.
+
+    Parameters
+    ----------
+    target : str
+        Column to predict.
+    periods : dict of str to number, "auto" or a sequence of these, optional
+        Columns of numbers and the period of each, in its units. A column with several periods feeds several dimensions
+        of the torus; "auto" is found and learned.
+    calendar : dict of str to sequence of {"day", "week", "month", "year"}, optional
+        A column of times and the cycles that are read off it; see :class:`~torusgp.CalendarPhases`.
+    time : str, optional
+        Column of times or numbers that orders the rows; by default that of the calendar, if there is one.
+    timezone : str, optional
+        Zone whose clock the calendar reads, such as "Australia/Melbourne". By default times stay in their own.
+    whole_days : bool, default=True
+        Whether the calendar's other cycles count whole days beside "day"; see :class:`~torusgp.CalendarPhases`.
+    decimal : {"auto", ".", ","}, default="auto"
+        Sign before the decimals of numbers that are text. "auto" takes a comma for it only where a file lets it mean
+        nothing else.
+    date_format : str, default="auto"
+        How times that are text are written, such as ``%d/%m/%Y %H:%M``. "auto" reads ISO 8601 and dates with dots, such
+        as 31.01.2024, whose day comes first.
+    learn_period : str or sequence of str, default=()
+        Columns whose periods are learned: from where ``periods`` gives them, or from where they are found.
+    trend : {"linear", None}, default=None
+        "linear" for a target that also rises or falls steadily with ``time``: a straight line, estimated together with
+        what repeats by generalised least squares, which goes on in forecasts. The uncertainty of its slope is part of
+        their intervals; that the change goes on at all is taken for granted.
+    noise : str, optional
+        Column of known standard deviations of the target, such as error bars: positive numbers. They decide how much
+        each row counts. Their common factor is learned, since error bars are often too small or too large alike: the
+        noise of a row has the standard deviation ``noise_factor_`` times its own. Predictions of tables that have this
+        column have the noise of their rows, others that of a typical row (the root mean square of the rows fitted).
+    redundancy : float or "auto", default="auto"
+        How many rows count as one, since the noise of neighbouring rows is correlated. "auto" estimates it where
+        ``time`` orders the rows, and takes them for independent otherwise; see
+        :func:`~torusgp.tables.models.estimate_redundancy`. 1 takes them for independent.
+    kernel : str, default="squared_exponential"
+        Family of the kernel; see :class:`~torusgp.TorusKernel`.
+    n_components : int or "auto", default="auto"
+        Largest number of columns of the model.
+    max_interaction : int, optional
+        Largest number of dimensions that interact; 1 for effects that only add up.
+    drop_missing : bool, default=False
+        Leave out rows that miss a value, instead of raising an error that counts them.
+    verbose : int or callable, default=0
+        Print progress if positive; a callable takes each line of it.
+
+    Attributes
+    ----------
+    model_ : TorusGPRegressor
+        Fitted regressor. Its inputs are named after the columns of numbers and the calendar's cycles. With a trend it
+        is the part that repeats.
+    trend_ : Line or None
+        The line beside it: its ``slope`` per year of dates, or per unit of a column of numbers, with standard error
+        ``std``.
+    inputs_ : TableInputs
+        Where the inputs come from.
+    noise_factor_ : float or None
+        What standard deviations of the column ``noise`` are to be multiplied with; one if they are right. None without
+        such a column.
+    n_rows_ : int
+        Number of rows that it was fitted to.
+    n_dropped_ : int
+        Number of rows that missed a value.
+    redundancy_ : float
+        How many rows counted as one; predicted noise is that of single rows nevertheless.
+    correlation_ : Redundancy or None
+        The estimate behind it, if there was one.
+    n_effective_ : float
+        Number of independent rows that the rows count as.
+    judgement_ : Judgement or None
+        How predictions fared on rows that were held out.
+    is_refitted_ : bool
+        Whether the model was fitted to these rows, too, after it was judged.
+
+    Examples
+    --------
+    Eight weeks, hour by hour, whose evenings and weekends differ; the last fifth is held out to judge the forecast:
+
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> time = pd.date_range("2024-01-01", periods=8 * 168, freq="h")
+    >>> busy = np.where(time.day_of_week < 5, 2.0, 1.0) * np.cos(2 * np.pi * (time.hour - 19) / 24)
+    >>> frame = pd.DataFrame({"time": time, "demand": 5 + busy + np.random.default_rng(0).normal(0, 0.3, len(time))})
+    >>> model = TableModel("demand", calendar={"time": ["day", "week"]}).fit_and_judge(frame)
+    >>> model.judgement_.n_rows, model.judgement_.r2 > 0.9
+    (269, True)
+    >>> later = pd.DataFrame({"time": ["2024-03-01 19:00", "2024-03-02 19:00"]})  # a Friday, a Saturday
+    >>> forecast = model.predict(later)
+    >>> forecast.columns.tolist()
+    ['mean', 'std', 'q05', 'q50', 'q95']
+    >>> bool(np.allclose(forecast["mean"], [7, 6], atol=0.3))
+    True
+    """
+
+    def __init__(
+        self,
+        target,
+        periods=None,
+        calendar=None,
+        *,
+        time=None,
+        timezone=None,
+        whole_days=True,
+        decimal="auto",
+        date_format="auto",
+        learn_period=(),
+        trend=None,
+        noise=None,
+        redundancy="auto",
+        kernel="squared_exponential",
+        n_components="auto",
+        max_interaction=None,
+        drop_missing=False,
+        verbose=0,
+    ):
+        self.target = target
+        self.periods = periods
+        self.calendar = calendar
+        self.time = time
+        self.timezone = timezone
+        self.whole_days = whole_days
+        self.decimal = decimal
+        self.date_format = date_format
+        self.learn_period = learn_period
+        self.trend = trend
+        self.noise = noise
+        self.redundancy = redundancy
+        self.kernel = kernel
+        self.n_components = n_components
+        self.max_interaction = max_interaction
+        self.drop_missing = drop_missing
+        self.verbose = verbose
+
+    # Fitting -----------------------------------------------------------------------------------------------------
+
+    def fit(self, frame, source=TABLE):
+        """Fit to the rows of a table.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame, str or Path
+            The table, or its file: CSV or Parquet.
+        source : str or Path, optional
+            File that it was read from, where errors find the line of a value.
+
+        Returns
+        -------
+        self
+        """
+        with _all_or_nothing(self):
+            rows = self._read(*to_table(frame, source))
+            self.judgement_, self.is_refitted_ = None, False
+            self._fit(rows)
+            warn_about(self, rows)
+        return self
+
+    def fit_and_judge(self, frame, holdout=0.2, *, start=None, refit=True, random_state=0, source=TABLE):
+        """Fit to some rows, judge the predictions of the others, and then fit to all.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame, str or Path
+            The table, or its file.
+        holdout : float, default=0.2
+            Share of the rows to hold out: the last in time, or random ones where nothing orders them.
+        start : str or number, optional
+            Instead of a share: hold out rows from this time on.
+        refit : bool, default=True
+            Fit to all rows afterwards. What was judged is the model that had not seen the rows held out.
+        random_state : int, default=0
+            Determines random rows.
+        source : str or Path, optional
+            File that the table was read from.
+
+        Returns
+        -------
+        self
+        """
+        with _all_or_nothing(self):
+            rows = self._read(*to_table(frame, source))
+            held, words = hold_out(len(rows.y), rows.order, holdout, start, random_state)
+            n_left = int(np.sum(~held))
+            if n_left < FEWEST_ROWS:
+                raise TableError(
+                    f"{held.sum()} of {len(held)} rows are held out, which leaves {n_left} to learn from; "
+                    f"{FEWEST_ROWS} or more are needed. To fit to all rows without judging, use "
+                    f"{word('without_holdout')}."
+                )
+            with warnings.catch_warnings():
+                if refit:  # what is wrong with the final model is told of that one
+                    warnings.simplefilter("ignore", UserWarning)
+                self._fit(rows.take(~held))
+            tested = rows.take(held)
+            self._report("predicting the rows held out")
+            mean, std = self._predict(tested)
+            self.judgement_ = Judgement.from_predictions(
+                tested.y,
+                mean,
+                std,
+                words,
+                constant=np.mean(rows.y[~held]),
+                noise_std=self._noise_std(tested),
+                redundancy=None if rows.order is None else self.redundancy_,
+            )
+            self.is_refitted_ = bool(refit)
+            if refit:
+                self._report("fitting to all rows")
+                self._fit(rows, start=self.redundancy_)
+            warn_about(self, rows if refit else rows.take(~held))
+        return self
+
+    def _read(self, frame, source):
+        """Checked rows, in order."""
+        inputs = TableInputs.from_options(
+            self.periods,
+            self.calendar,
+            self.time,
+            self.timezone,
+            self.learn_period,
+            whole_days=self.whole_days,
+            decimal=self.decimal,
+            date_format=self.date_format,
+        )
+        check_parameters(self, inputs)
+        frame = numbered(frame, source)
+        y = inputs.read_numbers(frame, self.target, source)
+        columns = inputs.read(frame, source)
+        order = inputs.read_order(frame, source, columns)
+        scale = read_noise(frame, self.noise, source, inputs)
+        needed = [y, *columns.values(), *unless_input(order, columns), *unless_input(scale, columns)]
+        complete = find_complete(needed, source, self.drop_missing)
+        self.n_dropped_ = int(np.sum(~complete))
+        if complete.sum() < FEWEST_ROWS:
+            raise TableError(f"{source} has {complete.sum()} complete rows; {FEWEST_ROWS} or more are needed.")
+        if inputs.calendar is not None:
+            inputs = replace(inputs, zone=zone_name(columns[inputs.calendar[0]]))
+        self.inputs_ = inputs
+        X = inputs.to_inputs({name: column[complete] for name, column in columns.items()})
+        inputs.check_cycles(X, source)
+        order = None if order is None else order[complete]
+        scale = None if scale is None else scale[complete].to_numpy()
+        return Rows(X, y[complete].to_numpy(), order, scale, source).sorted()
+
+    def _fit(self, rows, start=1.0):
+        if np.ptp(rows.y) == 0:
+            raise TableError(f"Column {self.target!r} is {rows.y[0]:g} in all {len(rows.y)} rows to learn from.")
+        self._typical_scale = 1.0 if rows.scale is None else float(np.sqrt(np.mean(rows.scale**2)))
+        if rows.scale is not None:  # the noise variance that is learned is then that of a typical row
+            rows = replace(rows, scale=rows.scale / self._typical_scale)
+        if self.trend is None:
+            fitted, self.trend_ = fit_regressor(self, rows, rows.y, start, self._report), None
+        else:
+            axis = TimeAxis.from_order(rows.order)
+            *fitted, self.trend_ = fit_with_line(
+                lambda y, start: fit_regressor(self, rows, y, start, self._report),
+                axis,
+                rows.X,
+                rows.y,
+                axis.to_numbers(rows.order, TABLE),
+                scout=None if self.inputs_.is_learned else lambda y, start: scout(self, rows, y, start),
+                start=start,
+                noise_scale=rows.scale,
+                report=self._report,
+            )
+        self.model_, self.redundancy_, self.correlation_ = fitted
+        self._set_noise_factor()
+        slow = self.model_.trend_
+        self._slow_change_std = None if slow is None else float(np.std(slow.mean(rows.X.to_numpy())))
+        self.n_rows_, self.n_effective_ = len(rows.y), len(rows.y) / self.redundancy_
+        self.__dict__.pop("_summary", None)
+        return self
+
+    def _set_noise_factor(self):
+        factor = float(np.sqrt(self.model_.noise_variance_) / self._typical_scale)
+        self.noise_factor_ = None if self.noise is None else factor
+
+    def _report(self, line):
+        if callable(self.verbose):
+            self.verbose(line)
+        elif self.verbose:
+            print(f"[torusgp] {line}")
+
+    # Prediction --------------------------------------------------------------------------------------------------
+
+    def predict(self, frame, quantiles=_QUANTILES, *, source=TABLE):
+        """Predict the target for the rows of a table.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame, str or Path
+            A table with the columns that the model has as inputs, or its file.
+        quantiles : sequence of float, default=(0.05, 0.5, 0.95)
+            Quantiles of the predicted distribution of an observation.
+        source : str or Path, optional
+            File that the table was read from.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``mean``, ``std`` (of an observation) and one for each quantile, such as ``q05``, on the index of
+            the table; without rows that miss an input, if ``drop_missing`` allows them.
+        """
+        import pandas
+
+        names = [quantile_name(quantile) for quantile in quantiles]
+        frame, source = to_table(frame, source)
+        rows, complete = self._read_inputs(frame, source)
+        mean, std = self._predict(rows, source)
+        values = {"mean": mean, "std": std}
+        values |= {name: mean + ndtri(one) * std for name, one in zip(names, quantiles, strict=True)}
+        return pandas.DataFrame(values, index=frame.index[complete])
+
+    def judge(self, frame, *, source=TABLE):
+        """Compare predictions with the targets of a table that the model has not seen.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame, str or Path
+            A table with inputs and target, or its file. Rows that miss the target are left out.
+        source : str or Path, optional
+            File that the table was read from.
+
+        Returns
+        -------
+        Judgement
+        """
+        frame, source = to_table(frame, source)
+        rows = self._read_targets(frame, source)
+        mean, std = self._predict(rows, source)
+        return Judgement.from_predictions(rows.y, mean, std, f"of {source}")
+
+    def _predict(self, rows, source=TABLE):
+        """Means and standard deviations of observations."""
+        mean, std = self.model_.predict(rows.X, return_std=True, include_noise=self.noise is None)
+        if self.noise is not None:
+            std = np.hypot(std, self._noise_std(rows))
+        if self.trend_ is None:
+            return mean, std
+        return self.trend_.add_to(self.model_, rows.X, self.trend_.axis.to_numbers(rows.order, source), mean, std)
+
+    def _noise_std(self, rows):
+        """Standard deviation of the noise of rows."""
+        typical = np.sqrt(self.model_.noise_variance_)
+        return typical if rows.scale is None else typical * rows.scale / self._typical_scale
+
+    def read(self, frame, *, source=TABLE):
+        """Inputs and targets of the regressor, from a table: with a trend, targets without the line.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame, str or Path
+            A table with inputs and target, or its file. Rows that miss the target are left out.
+        source : str or Path, optional
+            File that the table was read from.
+
+        Returns
+        -------
+        X : pandas.DataFrame
+        y : ndarray
+        """
+        frame, source = to_table(frame, source)
+        rows = self._read_targets(frame, source)
+        if self.trend_ is None:
+            return rows.X, rows.y
+        nothing, time = np.zeros(len(rows.y)), self.trend_.axis.to_numbers(rows.order, source)
+        return rows.X, rows.y - self.trend_.add_to(self.model_, rows.X, time, nothing, nothing)[0]
+
+    def _read_targets(self, frame, source):
+        """Rows whose target is known."""
+        rows, complete = self._read_inputs(frame, source)
+        y = self.inputs_.read_numbers(numbered(frame, source), self.target, source).to_numpy()[complete]
+        return replace(rows, y=y).take(~np.isnan(y))
+
+    def _read_inputs(self, frame, source):
+        """Rows without targets, of which the order is known if there is a trend; and which rows are complete."""
+        check_is_fitted(self, "model_")
+        frame = numbered(frame, source)
+        columns = self.inputs_.read(frame, source)
+        order = None if self.trend_ is None else self.inputs_.read_order(frame, source, columns)
+        complete = find_complete([*columns.values(), *unless_input(order, columns)], source, self.drop_missing)
+        X = self.inputs_.to_inputs({name: column[complete] for name, column in columns.items()})
+        has_noise = self.noise in frame.columns and frame[self.noise].notna().any()
+        scale = read_noise(frame, self.noise, source, self.inputs_) if has_noise else None
+        return Rows(
+            X,
+            np.full(len(X), np.nan),
+            None if order is None else order[complete],
+            None if scale is None else scale[complete].fillna(self._typical_scale).to_numpy(),
+        ), complete
+
+    def read_as(self, *, decimal=None, date_format=None):
+        """Read the tables that follow in another way than those that were fitted.
+
+        Parameters
+        ----------
+        decimal, date_format : str, optional
+            See :class:`TableModel`; by default as before.
+
+        Returns
+        -------
+        self
+        """
+        given = {"decimal": decimal, "date_format": date_format}
+        changes = {name: value for name, value in given.items() if value is not None}
+        self.inputs_ = replace(self.inputs_, **changes)
+        return self.set_params(**changes)
+
+    # What was learned --------------------------------------------------------------------------------------------
+
+    def summary(self):
+        """What the model consists of and how good it is.
+
+        Returns
+        -------
+        dict
+            Of numbers, text and lists, for JSON; None stands for what is not known.
+        """
+        check_is_fitted(self, "model_")
+        if not hasattr(self, "_summary"):
+            with limited_blas(self.model_.index_set_.n_components):
+                self._summary = summarise(self)
+        return self._summary
+
+    # Storage -----------------------------------------------------------------------------------------------------
+
+    def save(self, path, notes=None):
+        """Write the model to a file that :meth:`load` and :meth:`torusgp.TorusGPRegressor.load` read.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write. It appears as a whole or not at all.
+        notes : dict, optional
+            More that JSON can hold, such as where the table came from; ``notes_`` of a loaded model.
+        """
+        table = to_notes(self, notes)
+        self.model_.save(path, notes={"table": table})
+
+    @classmethod
+    def load(cls, path):
+        """Read a model written by :meth:`save`.
+
+        Parameters
+        ----------
+        path : str or path
+            File to read.
+
+        Returns
+        -------
+        TableModel
+        """
+        return cls.from_regressor(load_regressor(path), path)
+
+    @classmethod
+    def from_regressor(cls, model, path):
+        """Table model of a regressor whose notes say what its inputs are.
+
+        Parameters
+        ----------
+        model : TorusGPRegressor
+            As :meth:`save` wrote it.
+        path : str or path
+            Its file, for errors.
+
+        Returns
+        -------
+        TableModel
+        """
+        return from_notes(cls, model, path)

@@ -1,0 +1,105 @@
+"""Rows that lie so far from all others that they spoil the fit."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from torusgp.fitting.learning import limited_blas
+from torusgp.tables.models._rows import TABLE
+from torusgp.tables.reading import place_of_row
+
+_FAR = 8.0  # standard deviations; heavy tails, too, have few rows so far out
+_FEW = 0.02  # of the rows, at most: more of them are no accidents, but how the target is distributed
+_SPOILT = 0.3  # of the squared residuals, at least: fewer do not make the noise much larger
+_VISIBLE = 0.01  # of the spread of the targets, at least: what is smaller is a kink of a function without noise
+_OWN = 2.0  # root mean squares of all residuals, at least: neighbours that outliers pull the function from stay below
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Outliers:
+    """A few rows that lie many standard deviations away.
+
+    Attributes
+    ----------
+    n_rows : int
+        Number of them.
+    std : float
+        Standard deviation of the noise of the other rows, from the median of all residuals.
+    first : tuple of str
+        Where a person finds the first of them, and what they hold.
+    """
+
+    n_rows: int
+    std: float
+    first: tuple
+
+
+def find_outliers(table, rows):
+    """Rows that a model was fitted to, but that do not belong with the others.
+
+    Parameters
+    ----------
+    table : TableModel
+        Fitted model.
+    rows : Rows
+        The rows.
+
+    Returns
+    -------
+    Outliers or None
+        None where there are none, or where they are too many or too near to matter.
+    """
+    with limited_blas(table.model_.index_set_.n_components):
+        mean = table.model_.predict(rows.X)
+    if table.trend_ is not None:
+        nothing, time = np.zeros(len(mean)), table.trend_.axis.to_numbers(rows.order, TABLE)
+        mean, _ = table.trend_.add_to(table.model_, rows.X, time, mean, nothing)
+    residuals = rows.y - mean
+    relative = residuals if rows.scale is None else residuals / rows.scale
+    size = np.abs(relative)
+    outlying = are_outlying(relative) & (np.abs(residuals) > _VISIBLE * np.std(rows.y))
+    outlying &= size > _OWN * np.sqrt(np.mean(size**2))
+    few = 0 < outlying.sum() <= max(1, _FEW * len(outlying))
+    if not few or not np.sum(size[outlying] ** 2) > _SPOILT * np.sum(size**2) or _is_mostly_one(rows.y):
+        return None
+    order = np.sort(rows.X.index[outlying])[:_MOST_NAMED]  # as in the file
+    values = dict(zip(rows.X.index[outlying], zip(rows.y[outlying], mean[outlying], strict=True), strict=True))
+    first = tuple(
+        f"{place_of_row(row, rows.source)} ({values[row][0]:.4g} instead of {values[row][1]:.4g})" for row in order
+    )
+    return Outliers(int(outlying.sum()), _robust_std(residuals), first)
+
+
+def are_outlying(residuals):
+    """Which residuals are so large that chance does not make them.
+
+    Parameters
+    ----------
+    residuals : ndarray of shape (n_rows,)
+        In units of their known standard deviations, if there are any.
+
+    Returns
+    -------
+    ndarray of bool
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> residuals = np.random.default_rng(0).normal(size=100)
+    >>> residuals[17] = 15
+    >>> np.flatnonzero(are_outlying(residuals)).tolist()
+    [17]
+    """
+    return np.abs(residuals) > _FAR * _robust_std(residuals)
+
+
+def _robust_std(residuals):
+    """Standard deviation of normal residuals whose median absolute value is that of these."""
+    return float(np.median(np.abs(residuals)) / ndtri(0.75))
+
+
+def _is_mostly_one(y):
+    """Whether most targets are the same, such as counts that are mostly zero: the others are no outliers."""
+    return np.mean(y == np.median(y)) > 0.5

@@ -1,0 +1,82 @@
+"""Rows of a table as a model takes them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from torusgp.tables.models._words import word
+from torusgp.tables.reading import TableError, complete_rows, place_of_row, read_table
+
+TABLE = "the table"  # where rows come from that were not read from a file
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Complete rows: inputs, targets, what orders them, known standard deviations of their noise, and their file."""
+
+    X: Any
+    y: np.ndarray
+    order: Any
+    scale: np.ndarray | None
+    source: str | Path = TABLE
+
+    def sorted(self):
+        """The rows in their order."""
+        if self.order is None:
+            return self
+        return self.take(self.order.reset_index(drop=True).sort_values(kind="stable").index.to_numpy())
+
+    def take(self, chosen):
+        """Some of the rows."""
+        return Rows(
+            self.X.iloc[chosen],
+            self.y[chosen],
+            None if self.order is None else self.order.iloc[chosen],
+            None if self.scale is None else self.scale[chosen],
+            self.source,
+        )
+
+
+def to_table(frame, source):
+    """A table and where it comes from; it is read if it is a file."""
+    if isinstance(frame, str | Path):
+        return read_table(frame), frame
+    if not hasattr(frame, "columns"):
+        raise TypeError(f"A table must be a pandas DataFrame or the name of a file, got {type(frame).__name__}.")
+    return frame, source
+
+
+def numbered(frame, source):
+    """The table with its rows counted from 0, as errors need it; a file was read that way."""
+    return frame.reset_index(drop=True) if source == TABLE else frame
+
+
+def read_noise(frame, name, source, inputs):
+    """Known standard deviations of the rows, checked; None if there are none."""
+    if name is None:
+        return None
+    scale = inputs.read_numbers(frame, name, source)
+    bad = np.flatnonzero(scale <= 0)
+    if len(bad):
+        others = f" {len(bad)} values of this column are not." if len(bad) > 1 else ""
+        raise TableError(
+            f"{place_of_row(scale.index[bad[0]], source)}: {scale.iloc[bad[0]]:g} in column {name!r} is no "
+            f"standard deviation, which has to be positive.{others}"
+        )
+    return scale
+
+
+def unless_input(column, columns):
+    """A column that may be there, unless it is one of the inputs."""
+    return [] if column is None or column.name in columns else [column]
+
+
+def find_complete(columns, source, drop):
+    """Which rows miss nothing; if some do and may not be left out, an error that says how to allow it."""
+    try:
+        return complete_rows(columns, source, drop=drop)
+    except TableError as error:
+        hint = "" if drop else f" That is what {word('drop_missing')} does."
+        raise TableError(f"{error}{hint}") from error

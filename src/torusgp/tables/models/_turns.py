@@ -1,0 +1,84 @@
+"""How often rows have seen what repeats: a cycle that came round once cannot be told from a single event."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from torusgp.tables.models._rows import TABLE
+from torusgp.tables.models._time_axis import YEAR, TimeAxis
+
+_DAYS = {"day": 1.0, "week": 7.0, "month": YEAR / 12, "year": YEAR}
+_WHOLE = 0.99  # of a turn: the lengths of months and years differ
+
+
+@dataclass(frozen=True)
+class Turns:
+    """How many turns of a cycle the rows cover.
+
+    Attributes
+    ----------
+    name : str
+        Cycle of the calendar, or period of a column of numbers.
+    input : str
+        Input of the regressor that tells where in the cycle a row is.
+    number : float
+        Turns, the time that the last row stands for included.
+    is_calendar : bool
+        Whether the cycle is one of the calendar.
+    """
+
+    name: str
+    input: str
+    number: float
+    is_calendar: bool
+
+    @property
+    def is_unfinished(self):
+        """Whether it has not come round once."""
+        return self.number < _WHOLE
+
+    @property
+    def are_few(self):
+        """Whether it has not come round twice."""
+        return self.number < 2 * _WHOLE
+
+    def __str__(self):
+        number = f"{self.number:.1f}" if self.number >= _WHOLE else f"{self.number:.2g}"
+        return f"{number} {self.name}s" if self.is_calendar else f"{number} periods of {self.input!r} ({self.name})"
+
+
+def turns_of(inputs, order):
+    """How many turns rows cover of each cycle that is known and goes on in the time that orders them.
+
+    Parameters
+    ----------
+    inputs : TableInputs
+        Inputs of the model.
+    order : pandas.Series or None
+        Times or numbers of the rows.
+
+    Returns
+    -------
+    list of Turns
+        Cycles of the calendar if times order the rows; periods of the column of numbers that orders them.
+    """
+    if order is None:
+        return []
+    axis = TimeAxis.from_order(order)
+    times = np.unique(axis.to_numbers(order, TABLE))
+    span = times[-1] - times[0] + (np.median(np.diff(times)) if len(times) > 1 else 0.0)
+    if axis.kind == "number":
+        known = [period for column, period in inputs.dimensions if column == axis.column and period != "auto"]
+        return [Turns(f"{period:g}", axis.column, float(span / period), False) for period in known]
+    if inputs.calendar is None:
+        return []
+    cycles = inputs.calendar[1]
+    names = inputs.names[-len(cycles) :]
+    return [
+        Turns(cycle, name, float(span * YEAR / _DAYS[cycle]), True) for cycle, name in zip(cycles, names, strict=True)
+    ]
+
+
+def few_turns(inputs, order):
+    """Cycles that the rows have not seen twice; see :func:`turns_of`."""
+    return [turns for turns in turns_of(inputs, order) if turns.are_few]

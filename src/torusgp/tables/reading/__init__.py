@@ -1,0 +1,28 @@
+"""Table files, read for the command: CSV and Parquet, with errors of one line that say where to look.
+
+Numbers with decimal commas and dates such as 31.01.2024 are read where nothing else can be meant. What could be read in
+two ways, such as 03/04/2024, is refused until it is said how it is written (``decimal``, ``date_format``); no value of
+a file is taken for a hint.
+
+pandas and pyarrow are imported when a file is read; install them with ``pip install "torusgp[io]"``.
+"""
+
+from torusgp.tables.reading._columns import complete_rows
+from torusgp.tables.reading._errors import TableError
+from torusgp.tables.reading._files import place_of_row, read_table, table_as_written
+from torusgp.tables.reading._layout import TextLayout, text_layout
+from torusgp.tables.reading._numbers import holds_numbers, numeric_column
+from torusgp.tables.reading._times import time_column
+
+__all__ = [
+    "TableError",
+    "TextLayout",
+    "complete_rows",
+    "holds_numbers",
+    "numeric_column",
+    "place_of_row",
+    "read_table",
+    "table_as_written",
+    "text_layout",
+    "time_column",
+]

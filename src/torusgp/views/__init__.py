@@ -1,0 +1,1 @@
+"""What fitted models say: analysis, losses, plots and reports."""

@@ -1,0 +1,238 @@
+"""Predictions of a regressor along one input or over two."""
+
+import warnings
+
+import numpy as np
+from scipy.special import ndtri
+
+from torusgp.estimators.features import resolve_columns
+from torusgp.views.plotting._base import OKABE_ITO, import_pyplot
+
+_MOST_MARKERS = 1000  # observations drawn on a map; more would hide it
+
+
+class PredictionDisplay:
+    """Predicted mean with its uncertainty: a line with a band along one input, or two maps over a pair of inputs.
+
+    Parameters
+    ----------
+    grid : tuple of one or two ndarrays of shape (n_points,)
+        Values of the inputs that vary.
+    mean, std : ndarray of shape (n_points,), or (n_points_second, n_points_first) for two inputs
+        Predictions.
+    names : tuple of str
+        Names of the inputs that vary.
+    include_noise : bool, default=True
+        Whether the standard deviation is that of a new observation, or of the function.
+    observations : pair of ndarrays, optional
+        Inputs that vary and targets of observations, shapes (n_samples, n_varying) and (n_samples,).
+
+    Attributes
+    ----------
+    axes_ : ndarray of matplotlib Axes
+        Axes of the last plot: one for a line, those of mean and standard deviation for maps.
+    ax_ : matplotlib Axes
+        The first of these.
+    figure_ : matplotlib Figure
+        Figure of the last plot.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from torusgp import TorusGPRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0, 24, (200, 1))
+    >>> y = np.sin(2 * np.pi * X[:, 0] / 24) + 0.1 * rng.normal(size=200)
+    >>> model = TorusGPRegressor(period=24).fit(X, y)
+    >>> display = PredictionDisplay.from_estimator(model)
+    >>> bool(np.isclose(display.mean[0], display.mean[-1]))  # one period
+    True
+    """
+
+    def __init__(self, grid, mean, std, names, include_noise=True, observations=None):
+        self.grid = grid
+        self.mean = mean
+        self.std = std
+        self.names = names
+        self.include_noise = include_noise
+        self.observations = observations
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator,
+        X=None,
+        y=None,
+        *,
+        features=None,
+        at=None,
+        limits=None,
+        n_points=None,
+        include_noise=True,
+        output=0,
+    ):
+        """Predict along one input or over two, the others being held.
+
+        Parameters
+        ----------
+        estimator : TorusGPRegressor or BayesianFeatureRegressor
+            Fitted regressor; its ``predict`` takes ``return_std`` and ``include_noise``.
+        X : array-like of shape (n_samples, n_features), optional
+            Observations: they give the ranges of the inputs and the values at which others are held. They are drawn
+            if no other input is held, since only then do they lie on the slice.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
+            Their targets.
+        features : int, str or pair of these, optional
+            Inputs that vary, by position or name; by default the first two, or the only one.
+        at : array-like of shape (n_features,), optional
+            Values of the others (those of inputs that vary are not used); by default the medians of X, or zero.
+        limits : pair of float, or one pair for each input that varies, optional
+            Range of each; by default that of X or, without, one period.
+        n_points : int, optional
+            Points along each input; by default 400 for a line and 120 for maps.
+        include_noise : bool, default=True
+            Whether the standard deviation is that of a new observation, or of the function.
+        output : int, default=0
+            Which target, where there are several.
+
+        Returns
+        -------
+        PredictionDisplay
+        """
+        X = None if X is None else np.asarray(X, dtype=float)
+        n_features = estimator.n_features_in_
+        positions, names = _resolve_features(estimator, features)
+        if limits is None:
+            limits = [_default_limits(estimator, X, j) for j in positions]
+        limits = np.broadcast_to(np.asarray(limits, dtype=float), (len(positions), 2))
+        size = n_points or (400 if len(positions) == 1 else 120)
+        grid = tuple(np.linspace(low, high, size) for low, high in limits)
+        if at is None:
+            at = np.zeros(n_features) if X is None else np.median(X, axis=0)
+        at = np.asarray(at, dtype=float)
+        if at.shape != (n_features,):
+            raise ValueError(f"at must have shape ({n_features},), got {at.shape}.")
+        points = np.tile(at, (size ** len(positions), 1))
+        for position, values in zip(positions, np.meshgrid(*grid), strict=True):
+            points[:, position] = values.ravel()
+        with warnings.catch_warnings():
+            # the columns are in the order of fitting; names would need the library that the names came from
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            mean, std = estimator.predict(points, return_std=True, include_noise=include_noise)
+        shape = (size,) * len(positions)
+        mean, std = (_choose(values, output).reshape(shape) for values in (mean, std))
+        observations = None
+        if X is not None and y is not None and len(positions) == n_features:
+            observations = X[:, positions], _choose(np.asarray(y, dtype=float), output)
+        return cls(grid, mean, std, names, include_noise, observations)
+
+    def plot(self, ax=None, *, coverage=0.95, **kwargs):
+        """Draw the mean and its uncertainty.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or pair of these, optional
+            One for a line; for maps one for the mean alone, or two. By default a new figure.
+        coverage : float, default=0.95
+            Probability that the band of a line covers.
+        **kwargs
+            Passed to ``Axes.plot`` for the line, to ``Axes.pcolormesh`` for the maps.
+
+        Returns
+        -------
+        self
+        """
+        pyplot = import_pyplot()
+        is_line = len(self.grid) == 1
+        if ax is None:
+            size = (6.4, 4.0) if is_line else (9.6, 3.9)
+            _, ax = pyplot.subplots(1, 1 if is_line else 2, figsize=size, layout="constrained")
+        axes = np.atleast_1d(ax)
+        if axes.shape not in (((1,),) if is_line else ((1,), (2,))):
+            wanted = "one axes" if is_line else "one axes or two"
+            raise ValueError(f"ax must be {wanted}, got an array of shape {axes.shape}.")
+        if is_line:
+            self._plot_line(axes[0], coverage, kwargs)
+        else:
+            self._plot_maps(axes, kwargs)
+        self.axes_, self.ax_, self.figure_ = axes, axes[0], axes[0].figure
+        return self
+
+    def _plot_line(self, ax, coverage, kwargs):
+        if not 0 < coverage < 1:
+            raise ValueError(f"coverage must lie between 0 and 1, got {coverage!r}.")
+        (x,) = self.grid
+        if self.observations is not None:
+            inputs, targets = self.observations
+            inside = (inputs[:, 0] >= x[0]) & (inputs[:, 0] <= x[-1])
+            ax.plot(inputs[inside, 0], targets[inside], ".", color="0.55", markersize=3, label="observed", zorder=1)
+        half = ndtri((1 + coverage) / 2) * self.std
+        of = "observations" if self.include_noise else "the function"
+        band = {"color": OKABE_ITO[5], "alpha": 0.35, "linewidth": 0, "label": f"{coverage:.0%} of {of}", "zorder": 2}
+        ax.fill_between(x, self.mean - half, self.mean + half, **band)
+        style = {"color": OKABE_ITO[0], "linewidth": 1.8, "label": "mean", "zorder": 3}
+        ax.plot(x, self.mean, **{**style, **kwargs})
+        ax.set_xlim(x[0], x[-1])
+        ax.set_xlabel(self.names[0])
+        ax.set_ylabel("prediction")
+        ax.grid(alpha=0.3)
+        ax.legend(
+            loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False
+        )  # periodic curves leave no corner
+
+    def _plot_maps(self, axes, kwargs):
+        of = "an observation" if self.include_noise else "the function"
+        for ax, values, cmap, title in zip(
+            axes,
+            (self.mean, self.std),
+            ("viridis", "cividis"),
+            ("mean", f"standard deviation of {of}"),
+            strict=False,
+        ):
+            style = {"cmap": cmap, "shading": "gouraud", "rasterized": True}
+            image = ax.pcolormesh(*self.grid, values, **{**style, **kwargs})
+            ax.figure.colorbar(image, ax=ax)
+            ax.set_title(title)
+            ax.set(xlabel=self.names[0], ylabel=self.names[1])
+        if self.observations is not None and len(axes) == 2:
+            inputs = self.observations[0]
+            drawn = inputs[:: -(-len(inputs) // _MOST_MARKERS)]
+            axes[1].plot(*drawn.T, ".", color="white", markersize=1.5, alpha=0.6)
+            axes[1].set(xlim=self.grid[0][[0, -1]], ylim=self.grid[1][[0, -1]])
+
+
+def _resolve_features(estimator, features):
+    """Positions and names of the inputs that vary."""
+    n_features = estimator.n_features_in_
+    known = list(getattr(estimator, "feature_names_in_", []))
+    if features is None:
+        features = tuple(range(min(2, n_features)))
+    if isinstance(features, (int, np.integer, str)):
+        features = (features,)
+    positions = []
+    for one in features:
+        if isinstance(one, str) and one not in known:
+            raise ValueError(f"features holds {one!r}, but the inputs are {known or 'without names'}.")
+        positions.append(known.index(one) if isinstance(one, str) else int(one))
+    if (
+        len(positions) not in (1, 2)
+        or len(set(positions)) < len(positions)
+        or not all(0 <= j < n_features for j in positions)
+    ):
+        raise ValueError(f"features must be one or two different ones of {n_features} inputs, got {features!r}.")
+    return positions, tuple(str(known[j]) if known else f"input {j}" for j in positions)
+
+
+def _default_limits(estimator, X, position):
+    if X is not None:
+        return X[:, position].min(), X[:, position].max()
+    if not hasattr(estimator, "kernel_"):
+        raise ValueError("Without X the range of the inputs is not known: give X or limits.")
+    columns = np.asarray(resolve_columns(estimator, estimator.columns))
+    if position not in columns:
+        raise ValueError(f"Input {position} feeds no dimension of the torus: give X or limits.")
+    return 0.0, np.abs(estimator.kernel_.cell(len(columns))[:, columns == position]).max()
+
+
+def _choose(values, output):
+    return values if values.ndim == 1 else values[:, output]

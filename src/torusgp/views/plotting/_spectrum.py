@@ -1,0 +1,134 @@
+"""What a regressor expects of each frequency, and what it found."""
+
+import numpy as np
+
+from torusgp.engine.inference import evidence
+from torusgp.views.plotting._base import OKABE_ITO, import_pyplot
+
+
+class SpectrumDisplay:
+    r"""Prior variance of every frequency against its posterior power.
+
+    The power is :math:`E[w_c^2 + w_s^2] / 2` for the weights of a cosine and a sine, given the data; its prior
+    expectation is their variance. Where the data say nothing both agree.
+
+    Parameters
+    ----------
+    frequencies : ndarray of int, shape (n_frequencies, dimension)
+        One frequency of each pair.
+    prior_variance : ndarray of shape (n_frequencies,)
+        Variance that the prior gives to each.
+    power : ndarray of shape (n_frequencies,)
+        Posterior power.
+    determined : ndarray of shape (n_frequencies,)
+        Share of the prior variance that the data removed: 1 where they determine the weights, 0 where they do not.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes of the last plot.
+    figure_ : matplotlib Figure
+        Figure of the last plot.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from torusgp import TorusGPRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(300, 1))
+    >>> y = np.sin(2 * np.pi * 3 * X[:, 0]) + 0.1 * rng.normal(size=300)
+    >>> model = TorusGPRegressor(n_components=21).fit(X, y)
+    >>> display = SpectrumDisplay.from_estimator(model)
+    >>> display.frequencies[display.power.argmax()].tolist()
+    [3]
+    """
+
+    def __init__(self, frequencies, prior_variance, power, determined):
+        self.frequencies = frequencies
+        self.prior_variance = prior_variance
+        self.power = power
+        self.determined = determined
+
+    @classmethod
+    def from_estimator(cls, estimator, *, output=0):
+        """Collect prior and posterior of a fitted regressor.
+
+        Parameters
+        ----------
+        estimator : TorusGPRegressor
+            Fitted regressor.
+        output : int, default=0
+            Which target, where there are several.
+
+        Returns
+        -------
+        SpectrumDisplay
+        """
+        frequencies = estimator.index_set_.frequencies
+        prior = estimator.prior_variance_
+        prior = prior if prior.ndim == 1 else prior[:, output]
+        noise = np.atleast_1d(estimator.noise_variance_)[output]
+        linear, _ = estimator.statistics_.linear(estimator.index_set_, estimator.center)
+        posterior = evidence(linear, prior, noise, output)
+        kept = posterior.inverse_diagonal()
+        power = posterior.weights**2 + prior * kept
+        return cls(frequencies, _per_frequency(prior), _per_frequency(power), 1 - _per_frequency(kept))
+
+    def plot(self, ax=None, *, kind="sorted", **kwargs):
+        """Draw prior variance and posterior power on a logarithmic scale.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Axes to draw on; by default a new figure.
+        kind : {"sorted", "norm"}, default="sorted"
+            Frequencies in the order of their prior variances, or at their Euclidean norm.
+        **kwargs
+            Passed to ``Axes.plot`` for the posterior power.
+
+        Returns
+        -------
+        self
+        """
+        if kind not in ("sorted", "norm"):
+            raise ValueError(f"kind must be 'sorted' or 'norm', got {kind!r}.")
+        pyplot = import_pyplot()
+        if ax is None:
+            _, ax = pyplot.subplots(figsize=(6.4, 4.4), layout="constrained")
+        if kind == "sorted":
+            order = np.argsort(-self.prior_variance, kind="stable")
+            place = np.arange(1, len(order) + 1)
+            ax.set_xlabel("rank of the frequency, by prior variance")
+        else:
+            norms = np.linalg.norm(self.frequencies, axis=1)
+            order = np.argsort(norms, kind="stable")
+            place = norms[order]
+            ax.set_xlabel("length of the frequency $|k|$ (cycles per period)")
+        prior, power, determined = self.prior_variance[order], self.power[order], self.determined[order] > 0.5
+        # at one |k| there are several priors, which a line would join to a zigzag
+        line = {"linestyle": "-"} if kind == "sorted" else {"linestyle": "", "marker": "_", "markersize": 7}
+        ax.plot(place, _positive(prior), color="black", linewidth=1.5, label="prior variance", zorder=3, **line)
+        style = {"marker": "o", "linestyle": "", "markersize": 4, "color": OKABE_ITO[0]}
+        ax.plot(
+            place[determined],
+            _positive(power[determined]),
+            **{**style, "label": "posterior power, determined by the data", **kwargs},
+        )
+        if not determined.all():
+            hollow = {**style, "label": "posterior power, mostly prior", "markerfacecolor": "none", "alpha": 0.6}
+            ax.plot(place[~determined], _positive(power[~determined]), **{**hollow, **kwargs})
+        ax.set_yscale("log")
+        ax.set_ylabel("variance (squared units of the target)")
+        ax.grid(alpha=0.3)
+        ax.legend()
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _per_frequency(values):
+    """Constant, then the mean over the cosine and the sine of each frequency."""
+    return np.append(values[0], (values[1::2] + values[2::2]) / 2)
+
+
+def _positive(values):
+    return np.where(values > 0, values, np.nan)  # zeros have no place on a logarithmic axis

@@ -1,0 +1,304 @@
+"""Numbers that the page tells: how predictions fare, which inputs move together, how far values are alike."""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from torusgp.estimators.features import resolve_columns
+from torusgp.views.metrics import mean_negative_log_loss
+from torusgp.views.plotting import CalibrationDisplay
+
+LEVELS = (0.5, 0.8, 0.95)
+_MOST_COLUMNS = 4000  # whose correlations are looked at
+_FEW_VALUES, _BINS = 31, 24  # different values of an input that keep their own bins, and bins otherwise
+_FEWEST_IN_BIN = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """How the predictions of one target compare with observations.
+
+    Attributes
+    ----------
+    observed, mean, std : ndarray of shape (n_samples,)
+        Observations, and means and standard deviations of their predictions.
+    rmse : float
+        Root mean square error.
+    spread : float
+        The same for the mean of the observations as the prediction.
+    log_loss : float
+        Mean negative log loss.
+    r2 : float
+        Coefficient of determination; not a number if all observations are equal.
+    coverage : dict of float to float
+        Share of the observations inside the intervals of each probability.
+    run : float
+        Correlation of the errors of consecutive rows; not a number for few rows.
+    """
+
+    observed: np.ndarray
+    mean: np.ndarray
+    std: np.ndarray
+    rmse: float
+    spread: float
+    log_loss: float
+    r2: float
+    coverage: dict
+    run: float
+
+    @classmethod
+    def from_predictions(cls, observed, mean, std):
+        """Compare observations with normal predictions."""
+        error = observed - mean
+        spread = float(np.std(observed))
+        rmse = float(np.sqrt(np.mean(error**2)))
+        inside = CalibrationDisplay.from_predictions(observed, mean, std, levels=LEVELS).coverage
+        return cls(
+            observed,
+            mean,
+            std,
+            rmse,
+            spread,
+            mean_negative_log_loss(observed, mean, std),
+            1 - (rmse / spread) ** 2 if spread else np.nan,
+            dict(zip(LEVELS, inside.tolist(), strict=True)),
+            _correlation_of_neighbours(error / std),
+        )
+
+
+def judge(model, X, y, predicted_std=None, offset=None):
+    """Compare the predictions of a fitted model with observations.
+
+    Parameters
+    ----------
+    model : TorusGPRegressor
+        Fitted regressor.
+    X, y : array-like
+        Rows.
+    predicted_std : array-like, optional
+        Standard deviations of predicted observations; by default those of the model.
+    offset : array-like, optional
+        What was taken off the observations before the model saw them; they are compared with it.
+
+    Returns
+    -------
+    tuple of Judgement
+        One for each target.
+    """
+    n_outputs = len(np.atleast_1d(model.noise_variance_))
+    observed = np.asarray(y, dtype=float)
+    if observed.ndim not in (1, 2) or observed.reshape(len(observed), -1).shape != (len(X), n_outputs):
+        raise ValueError(
+            f"y must hold {n_outputs} target(s) of each row of X, as the model was fitted to; got shapes "
+            f"{np.shape(X)} and {observed.shape}."
+        )
+    observed = observed.reshape(len(observed), -1)
+    bad = ~np.isfinite(observed).all(axis=1)
+    if bad.any():
+        raise ValueError(
+            f"y must be finite: {bad.sum()} of {len(bad)} rows miss a value, the first is row {int(bad.argmax())} "
+            "(counted from 0). Leave them out."
+        )
+    with warnings.catch_warnings():
+        # the columns are in the order of fitting; names would need the library that the names came from
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        mean, std = (values.reshape(len(observed), -1) for values in model.predict(X, return_std=True))
+    if predicted_std is not None:
+        std = np.asarray(predicted_std, dtype=float).reshape(std.shape)
+    if offset is not None:
+        offset = np.asarray(offset, dtype=float).reshape(mean.shape)
+        observed, mean = observed + offset, mean + offset
+    return tuple(Judgement.from_predictions(*columns) for columns in zip(observed.T, mean.T, std.T, strict=True))
+
+
+def is_fitted_to(model, y, n_rows=None):
+    """Whether these seem to be the very rows that a model was fitted to: their number, mean and variance agree.
+
+    Parameters
+    ----------
+    model : TorusGPRegressor
+        Fitted regressor.
+    y : array-like
+        Targets.
+    n_rows : int, optional
+        Number of rows of the fit, if each had the same weight; by default the sum of their weights.
+
+    Returns
+    -------
+    bool
+        False also where that cannot be told, beside a slow change.
+    """
+    y = np.asarray(y, dtype=float).reshape(len(y), -1)
+    if model.trend_ is not None or len(y) != (model.n_samples_seen_ if n_rows is None else n_rows):
+        return False
+    linear, center = model.statistics_.linear(model.index_set_)
+    if linear.log_precision or y.shape[1] != len(center):
+        return False
+    variance, mean = y.var(axis=0), y.mean(axis=0)
+    rounding = 1e-6 * np.sqrt(variance) + 1e-13 * np.abs(mean)  # that of non-uniform transforms, and of the targets
+    return bool(
+        (np.abs(mean - center) <= rounding).all()
+        and (np.abs(variance - linear.squares / linear.n_samples) <= rounding * (np.sqrt(variance) + rounding)).all()
+    )
+
+
+def entangled_components(model, threshold=0.7):
+    r"""Groups of dimensions whose effects the data cannot tell apart, because their inputs move together.
+
+    Effects of different groups are sums of different columns. Where columns of two groups are strongly correlated over
+    the rows, as the hour and a weekday that moves on with every hour may be, the data see only their sum, and the prior
+    divides it.
+
+    Parameters
+    ----------
+    model : TorusGPRegressor
+        Fitted regressor.
+    threshold : float, default=0.7
+        Correlation of two columns from which they count.
+
+    Returns
+    -------
+    list of tuple
+        Two groups of dimensions each and the largest correlation between their columns, the largest first.
+    """
+    frequencies = model.index_set_.frequencies
+    if not 1 < 2 * len(frequencies) - 1 <= _MOST_COLUMNS:
+        return []
+    linear, _ = model.statistics_.linear(model.index_set_, model.center)
+    mean = linear.gram[0] / linear.gram[0, 0]
+    covariance = (linear.gram / linear.gram[0, 0] - np.outer(mean, mean))[1:, 1:]
+    scale = np.sqrt(np.maximum(np.diag(covariance), 1e-8))  # a column that hardly varies is tied to nothing
+    correlation = np.abs(covariance / np.outer(scale, scale))
+    prior = model.prior_variance_.reshape(len(linear.gram), -1).max(axis=1)[1:]
+    group = np.repeat((frequencies[1:] != 0) @ (1 << np.arange(frequencies.shape[1])), 2)
+    # columns that the prior all but leaves out cannot take anything from others
+    matters = prior > 1e-3 * prior.max()
+    first, second = np.nonzero(np.triu((correlation > threshold) & matters & matters[:, None]))
+    largest: dict[tuple, float] = {}
+    for i, j in zip(first.tolist(), second.tolist(), strict=True):
+        pair = tuple(sorted((int(group[i]), int(group[j]))))
+        if pair[0] != pair[1]:
+            largest[pair] = max(largest.get(pair, 0.0), float(correlation[i, j]))
+    found = [(_members(one), _members(other), min(value, 1.0)) for (one, other), value in largest.items()]
+    return sorted(found, key=lambda entry: (-entry[2], entry[0], entry[1]))
+
+
+def half_distances(kernel, periods):
+    """Distance along each dimension at which the correlation of what varies along it has fallen to one half.
+
+    What is constant along the dimension is left out: with it, long length scales would seem to forbid any change.
+
+    Parameters
+    ----------
+    kernel : TorusKernel
+        Learned kernel.
+    periods : sequence of float
+        Periods of its dimensions.
+
+    Returns
+    -------
+    list of float or None
+        In the units of the inputs, at most about a sixth of a period, that of a single wave. None for Cartesian
+        kernels, whose length scale is in these units itself.
+    """
+    if kernel.metric == "cartesian":
+        return [None] * len(periods)
+    phases = np.concatenate([[0.0], np.geomspace(1e-6, np.pi, 4001)])
+    distances = []
+    for (family, length_scale), period in zip(kernel.axis_spectra(len(periods)), periods, strict=True):
+        constant = float(family.coefficients(0, length_scale))
+        if 1 - constant > 1e-9:
+            below = family.kernel(phases, length_scale) - constant < (1 - constant) / 2
+            place = phases[below.argmax()]
+        else:  # what varies is lost in rounding: the slowest wave is far above all others
+            place = np.pi / 3
+        distances.append(float(place * period / (2 * np.pi)))
+    return distances
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorsAlong:
+    """Errors of predictions along a dimension, in bins: mean place, mean error, root mean square, number of rows."""
+
+    place: np.ndarray
+    mean: np.ndarray
+    rms: np.ndarray
+    n_rows: np.ndarray
+
+
+def errors_along(model, X, error, dimension, period):
+    """Mean and root mean square of errors along a dimension of the torus.
+
+    Parameters
+    ----------
+    model : TorusGPRegressor
+        Fitted regressor.
+    X : array-like of shape (n_samples, n_features)
+        Inputs.
+    error : ndarray of shape (n_samples,)
+        Observations minus predictions.
+    dimension : int
+        Position of the dimension.
+    period : float
+        Its period.
+
+    Returns
+    -------
+    ErrorsAlong
+        Bins with few rows are left out.
+    """
+    places = _places(model, X, dimension, period)
+    values = np.unique(places)
+    if len(values) <= _FEW_VALUES:
+        bins = np.searchsorted(values, places)
+    else:
+        bins = np.minimum((places / period * _BINS).astype(int), _BINS - 1)
+    n_rows = np.bincount(bins)
+    enough = n_rows >= _FEWEST_IN_BIN
+    place, mean, square = (np.bincount(bins, of)[enough] / n_rows[enough] for of in (places, error, error**2))
+    return ErrorsAlong(place, mean, np.sqrt(square), n_rows[enough])
+
+
+def levels_along(model, X, dimension, period):
+    """Values of a dimension, if rows have few that are evenly spaced, such as whole weekdays.
+
+    Parameters
+    ----------
+    model : TorusGPRegressor
+        Fitted regressor.
+    X : array-like of shape (n_samples, n_features)
+        Inputs.
+    dimension : int
+        Position of the dimension.
+    period : float
+        Its period.
+
+    Returns
+    -------
+    ndarray or None
+    """
+    values = np.unique(_places(model, X, dimension, period))
+    if not 2 <= len(values) <= min(_FEW_VALUES, len(X) // 10):
+        return None
+    return values if np.ptp(np.diff(values)) <= 1e-6 * period else None
+
+
+def _places(model, X, dimension, period):
+    """Where rows lie along a dimension, from zero up to its period, so that equal places are equal numbers."""
+    X = np.asarray(X, dtype=float)[:, resolve_columns(model, model.columns)]
+    places = model.kernel_.phases(X)[:, dimension] * period / (2 * np.pi)
+    places = np.round(places, 8 - int(np.ceil(np.log10(period))))
+    return np.where(places < period, places, 0.0)
+
+
+def _correlation_of_neighbours(values):
+    if len(values) < 50:
+        return np.nan
+    centred = values - values.mean()
+    power = float(centred @ centred)
+    return float(centred[1:] @ centred[:-1]) / power if power else np.nan
+
+
+def _members(group):
+    return tuple(d for d in range(group.bit_length()) if group >> d & 1)

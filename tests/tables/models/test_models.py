@@ -1,0 +1,822 @@
+import warnings
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.linalg import toeplitz
+from scipy.signal import lfilter
+from scipy.special import ndtri
+from scipy.stats import norm
+from sklearn.base import clone
+from sklearn.metrics import r2_score, root_mean_squared_error
+
+from tests.published_data import needs_demand
+from torusgp import CalendarPhases, TorusGPRegressor
+from torusgp.data.datasets import load_electricity_demand
+from torusgp.engine.basis import columns as basis_columns
+from torusgp.tables.models import (
+    Judgement,
+    TableModel,
+    estimate_redundancy,
+    load_regressor,
+    quantile_name,
+    to_plain,
+    words_of_the_command,
+)
+from torusgp.tables.models._correlation import _Smoother, autocorrelation, correlation_time, unseen_noise_variance
+from torusgp.tables.models._errors import bounds_reached, length_scale_errors
+from torusgp.tables.models._inputs import TableInputs, to_moment
+from torusgp.tables.models._judgement import hold_out
+from torusgp.tables.reading import TableError
+
+PERIOD = [24.0, 1600.0]
+
+
+def make_noise(memory, n_rows, seed=0):
+    """Noise of variance one that keeps a share of itself from row to row."""
+    white = np.random.default_rng(seed).normal(size=n_rows + 2000)
+    return lfilter([np.sqrt(1 - memory**2)], [1, -memory], white)[2000:]
+
+
+def make_frame(n_days=40, noise=0.2, seed=0):
+    """Hours of some weeks with a quiet weekend, without memory in their noise."""
+    time = pd.date_range("2024-01-01", periods=24 * n_days, freq="h")
+    weight = np.where(time.day_of_week < 5, 2.0, 1.0)
+    signal = weight * np.cos(2 * np.pi * time.hour / 24)
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame({"time": time, "hour": time.hour.astype(float), "y": signal + rng.normal(0, noise, len(time))})
+
+
+def fixed_model(length_scale=(1.0, 0.7), noise_variance=0.3, n_components=61, redundancy=5.0, n_rows=600, seed=1):
+    """A fit without learning, its rows, and what its smoother is made of."""
+    X = np.repeat(np.arange(float(n_rows))[:, None], 2, axis=1)
+    y = np.cos(2 * np.pi * X[:, 0] / 24) + make_noise(0.8, n_rows, seed)
+    model = TorusGPRegressor(
+        period=PERIOD,
+        length_scale=length_scale,
+        noise_variance=noise_variance,
+        n_components=n_components,
+        learn=(),
+        center=False,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # few columns are enough for an identity
+        model.fit(X, y, sample_weight=np.full(n_rows, 1 / redundancy))
+    return model, X, y
+
+
+def smoother_matrix(model, X, redundancy):
+    """Columns, and the matrix that makes predictions out of targets."""
+    F = basis_columns(model.kernel_.phases(X), model.index_set_.frequencies)
+    precision = F.T @ F / redundancy + model.noise_variance_ * np.diag(1 / model.prior_variance_)
+    return F, F @ np.linalg.solve(precision, F.T) / redundancy
+
+
+class TestRedundancy:
+    def test_residuals_of_a_fold_are_those_of_a_fit_without_it(self):
+        model, X, y = fixed_model()
+        residuals = _Smoother(model, X).unseen(y - model.predict(X))
+        bounds = np.linspace(0, len(y), 11).astype(int)
+        for start, stop in pairwise(bounds):
+            kept = np.r_[:start, stop : len(y)]
+            other = clone(model).set_params(index_set=model.index_set_)
+            other.fit(X[kept], y[kept], sample_weight=np.full(len(kept), 1 / 5))
+            np.testing.assert_allclose(residuals[start:stop], y[start:stop] - other.predict(X[start:stop]), atol=1e-8)
+
+    def test_energies_are_quadratic_forms_of_the_smoother(self):
+        redundancy = 5.0
+        model, X, y = fixed_model(redundancy=redundancy)
+        _, matrix = smoother_matrix(model, X, redundancy)
+        smoother = _Smoother(model, X)
+        residuals = smoother.unseen(y - model.predict(X))
+        starts = np.array([0, 100, 350, 600])
+        found = smoother.energies(residuals, starts)
+        # up to a common factor: the smoother is the posterior covariance over the noise variance of a row
+        expected = [
+            residuals[a:b] @ matrix[a:b, a:b] @ residuals[a:b] * redundancy * model.noise_variance_
+            for a, b in pairwise(starts)
+        ]
+        np.testing.assert_allclose(found, expected, rtol=1e-8)
+
+    @pytest.mark.parametrize("noise_scale", [None, 2.0])
+    def test_values_of_functions_are_columns_times_weights(self, noise_scale):
+        model, X, _ = fixed_model()
+        scale = None if noise_scale is None else np.linspace(1, noise_scale, len(X))
+        smoother, rows = _Smoother(model, X, scale), slice(50, 590)
+        weights = np.random.default_rng(0).normal(size=len(model.coef_))
+        for backend in ("finufft", "dense"):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr("torusgp.tables.models._correlation.choose_backend", lambda *given, name=backend: name)
+                found = smoother._values(rows, weights)
+            np.testing.assert_allclose(found, smoother._columns(rows) @ weights, atol=1e-9)
+
+    def test_blocks_that_chunks_cut_are_whole(self, monkeypatch):
+        model, X, y = fixed_model()
+        smoother, starts = _Smoother(model, X), np.array([0, 7, 100, 350, 600])
+        residuals = smoother.unseen(y - model.predict(X))
+        expected = smoother.energies(residuals, starts)
+        monkeypatch.setattr("torusgp.tables.models._correlation._CHUNK_ENTRIES", 61 * 13)
+        np.testing.assert_allclose(smoother.energies(residuals, starts), expected, rtol=1e-12)
+
+    @pytest.mark.parametrize("n_components", [61, 1])
+    def test_estimate_is_the_ratio_of_traces(self, n_components):
+        memory, redundancy, n_rows = 0.8, 5.0, 12000
+        model, X, _ = fixed_model(n_components=n_components, n_rows=n_rows, redundancy=redundancy)
+        y = make_noise(memory, n_rows, seed=4)
+        model.fit(X, y, sample_weight=np.full(n_rows, 1 / redundancy))
+        some = X[:3200]  # two turns of the longer period, whose smoother is like that of more
+        _, matrix = smoother_matrix(model, some, redundancy)
+        expected = np.sum(matrix * toeplitz(memory ** np.arange(len(some)))) / np.trace(matrix)
+        found = estimate_redundancy(model, X, y)
+        assert abs(found.estimate - expected) < max(0.1 * expected, 3 * found.std)
+        assert found.value == found.estimate
+        assert not found.is_limited
+        if n_components == 1:  # the integrated autocorrelation time
+            assert expected == pytest.approx((1 + memory) / (1 - memory), rel=0.02)
+
+    @given(st.floats(-0.95, 0.95))
+    def test_correlation_time_of_known_noise(self, memory):
+        power = memory ** (2 * np.arange(2000))
+        assert correlation_time(power) == pytest.approx((1 + memory**2) / (1 - memory**2), rel=0.02)
+
+    def test_autocorrelation_is_that_of_the_definition(self):
+        values = make_noise(0.5, 200)
+        centred = values - values.mean()
+        expected = [centred[lag:] @ centred[: len(centred) - lag] for lag in range(200)]
+        np.testing.assert_allclose(autocorrelation(values), np.array(expected) / expected[0], atol=1e-12)
+        np.testing.assert_array_equal(autocorrelation(np.ones(4)), [1, 0, 0, 0])
+
+    def test_correlation_that_outlasts_the_rows_is_told(self):
+        model, X, _ = fixed_model(n_rows=600)
+        y = np.cumsum(np.random.default_rng(0).normal(size=600))
+        model.fit(X, y, sample_weight=np.full(600, 0.2))
+        found = estimate_redundancy(model, X, y)
+        assert found.is_limited
+        assert found.block_rows == 30
+
+
+def make_function(n_rows, length_scale, seed):
+    """A function drawn from the prior along two periods of one time."""
+    hours = np.arange(float(n_rows))[:, None]
+    prior = TorusGPRegressor(
+        period=PERIOD, columns=[0, 0], length_scale=length_scale, learn=(), n_components=301, center=False
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        prior.fit(hours[:1], [0.0], sample_weight=[1e-9])
+    return hours, prior.sample_y(hours, random_state=seed)[:, 0]
+
+
+def fit_to_noise(memory, seed, redundancy="auto", n_rows=4800, n_components=301):
+    hours, function = make_function(n_rows, [0.8, 0.7], seed)
+    y = function + 0.5 * make_noise(memory, n_rows, seed + 100)
+    frame = pd.DataFrame({"hours": hours[:, 0], "y": y})
+    table = TableModel("y", {"hours": PERIOD}, time="hours", redundancy=redundancy, n_components=n_components)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        table.fit(frame)
+    mean, std = table.model_.predict(frame[["hours"]], return_std=True, include_noise=False)
+    return table, np.mean(np.abs(mean - function) < 1.96 * std), np.sqrt(np.mean((mean - function) ** 2))
+
+
+class TestCorrelatedNoise:
+    def test_nothing_changes_without_correlation(self):
+        table, coverage, _ = fit_to_noise(0.0, seed=0)
+        plain, _, _ = fit_to_noise(0.0, seed=0, redundancy=1)
+        assert table.redundancy_ == 1.0
+        assert table.correlation_.estimate == pytest.approx(1.0, abs=3 * table.correlation_.std)
+        assert table.n_effective_ == table.n_rows_
+        np.testing.assert_array_equal(table.model_.coef_, plain.model_.coef_)
+        assert coverage > 0.85
+
+    def test_length_scales_and_coverage_come_back(self):
+        plain, narrow, error_of_plain = fit_to_noise(0.97, seed=1, redundancy=1)
+        table, coverage, error = fit_to_noise(0.97, seed=1)
+        assert table.redundancy_ > 3
+        assert plain.model_.kernel_.length_scale[1] < 0.5  # far below the truth: it follows the noise
+        assert 0.55 < table.model_.kernel_.length_scale[1] < 1.0
+        assert narrow < 0.6
+        assert coverage > 0.85
+        assert error < error_of_plain
+        # what is predicted is a single row, whose noise is what it is
+        assert np.sqrt(table.model_.noise_variance_) == pytest.approx(0.5, rel=0.1)
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("memory", [0.0, 0.5, 0.9, 0.97])
+    def test_over_many_draws(self, memory):
+        results = [fit_to_noise(memory, seed) for seed in range(10)]
+        tables = [table for table, _, _ in results]
+        scales = np.median([table.model_.kernel_.length_scale for table in tables], axis=0)
+        assert 0.5 < scales[1] < 0.95
+        assert np.mean([coverage for _, coverage, _ in results]) > (0.9 if memory < 0.9 else 0.8)
+        redundancies = [table.redundancy_ for table in tables]
+        if memory == 0:
+            assert np.sum(np.array(redundancies) > 1) <= 2
+        else:
+            assert min(redundancies) > 1
+            assert max(redundancies) < (1 + memory) / (1 - memory)
+
+    def test_given_redundancy_is_used(self):
+        frame = make_frame(10)
+        table = TableModel("y", {"hour": 24}, redundancy=4).fit(frame)
+        assert table.n_effective_ == len(frame) / 4
+        assert table.model_.n_samples_seen_ == pytest.approx(len(frame) / 4)
+        assert table.summary()["rows"]["redundancy_is"] == "given"
+        assert table.summary()["rows"]["redundancy_found"] is None
+
+    def test_without_order_rows_are_independent(self):
+        table = TableModel("y", {"hour": 24}).fit(make_frame(10))
+        assert table.redundancy_ == 1.0
+        assert table.correlation_ is None
+
+    def test_few_rows_are_independent(self):
+        table = TableModel("y", {"hour": 24}, time="time").fit(make_frame(4))
+        assert table.correlation_ is None
+        assert table.redundancy_ == 1.0
+
+
+class TestTables:
+    def test_is_the_regressor_on_the_calendar(self):
+        frame = make_frame(21)
+        table = TableModel("y", calendar={"time": ["day", "week"]}, redundancy=1).fit(frame)
+        phases = CalendarPhases(["day", "week"])
+        X = phases.fit_transform(frame["time"])
+        model = TorusGPRegressor(period=phases.period_).fit(X, frame["y"])
+        np.testing.assert_allclose(table.model_.coef_, model.coef_, rtol=1e-12)
+        mean, std = model.predict(X[:5], return_std=True)
+        forecast = table.predict(frame[:5])
+        np.testing.assert_allclose(forecast["mean"], mean, rtol=1e-12)
+        np.testing.assert_allclose(forecast["std"], std, rtol=1e-12)
+        assert table.model_.feature_names_in_.tolist() == ["hour_of_day", "day_of_week"]
+
+    def test_quantiles_are_those_of_a_normal_distribution(self):
+        frame = make_frame(10)
+        table = TableModel("y", {"hour": 24}).fit(frame)
+        forecast = table.predict(frame[3:9], [0.025, 0.5, 0.9])
+        assert forecast.columns.tolist() == ["mean", "std", "q02.5", "q50", "q90"]
+        assert forecast.index.tolist() == list(range(3, 9))
+        for name, quantile in (("q02.5", 0.025), ("q50", 0.5), ("q90", 0.9)):
+            np.testing.assert_allclose(norm.cdf(forecast[name], forecast["mean"], forecast["std"]), quantile)
+        with pytest.raises(ValueError, match="between 0 and 1, got 95"):
+            table.predict(frame, [95])
+
+    @given(st.integers(1, 999))
+    def test_names_of_quantiles_tell_them(self, thousandths):
+        name = quantile_name(thousandths / 1000)
+        assert float(name.removeprefix("q")) == pytest.approx(thousandths / 10)
+        assert len(name.partition(".")[0]) == 3
+
+    def test_the_order_of_rows_in_the_file_does_not_matter(self):
+        frame = make_frame(15)
+        shuffled = frame.sample(frac=1, random_state=0)
+        table = TableModel("y", calendar={"time": ["day", "week"]}, n_components=51)
+        tables = [clone(table).fit_and_judge(one) for one in (frame, shuffled)]
+        np.testing.assert_allclose(tables[0].model_.coef_, tables[1].model_.coef_, rtol=1e-9, atol=1e-9)
+        assert tables[0].judgement_ == tables[1].judgement_
+
+    def test_a_column_with_two_periods(self):
+        hours = np.arange(2000.0)
+        y = np.cos(2 * np.pi * hours / 24) * (1 + 0.5 * np.sin(2 * np.pi * hours / 168))
+        frame = pd.DataFrame({"hours": hours, "y": y + np.random.default_rng(0).normal(0, 0.1, 2000)})
+        table = TableModel("y", {"hours": [24, 168]}).fit(frame)
+        assert [one["name"] for one in table.summary()["inputs"]] == ["hours", "hours"]
+        assert table.model_.n_features_in_ == 1
+        labels = [one["component"] for one in table.summary()["attribution"]]
+        assert labels[:2] == ["hours (period 24)", "hours (period 24) \N{MULTIPLICATION SIGN} hours (period 168)"]
+
+    @pytest.mark.parametrize(
+        "options", [{"periods": {"t": "auto"}}, {"learn_period": "t"}, {"periods": {"t": 11.6}, "learn_period": ["t"]}]
+    )
+    def test_a_period_is_learned(self, options):
+        t = np.sort(np.random.default_rng(0).uniform(0, 300, 400))
+        y = np.sin(2 * np.pi * t / 11.7) + 0.3 * np.random.default_rng(1).normal(size=400)
+        table = TableModel("y", **options).fit(pd.DataFrame({"t": t, "y": y}))
+        found = table.summary()["inputs"][0]
+        assert found["period_is"] == "learned"
+        assert abs(found["period"] - 11.7) < 4 * found["period_std"] < 0.2
+
+    def test_a_period_found_among_correlated_rows_has_wider_errors(self):
+        t = np.arange(1500.0)
+        y = np.sin(2 * np.pi * t / 23.7) + 0.5 * make_noise(0.8, 1500, seed=3)
+        frame = pd.DataFrame({"t": t, "y": y})
+        plain, table = (
+            TableModel("y", {"t": "auto"}, time="t", redundancy=redundancy, n_components=51).fit(frame).summary()
+            for redundancy in (1, "auto")
+        )
+        ratio = table["inputs"][0]["period_std"] / plain["inputs"][0]["period_std"]
+        assert table["rows"]["redundancy"] > 1.5
+        assert ratio == pytest.approx(np.sqrt(table["rows"]["redundancy"]), rel=0.2)
+
+    def test_rows_that_miss_a_value(self):
+        frame = make_frame(10)
+        frame.loc[[3, 7], "y"] = np.nan
+        frame.loc[9, "hour"] = np.nan
+        table = TableModel("y", {"hour": 24})
+        with pytest.raises(TableError, match=r"^3 of 240 rows .*That is what drop_missing=True does"):
+            table.fit(frame)
+        table.set_params(drop_missing=True).fit(frame)
+        assert (table.n_rows_, table.n_dropped_) == (237, 3)
+        assert 9 not in table.predict(frame).index
+        assert {3, 7} <= set(table.predict(frame).index)
+        assert table.judge(frame).n_rows == 237
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({}, r"Nothing to learn from: .*periods=\{'hour': 24\}.*calendar=\{'time': \['day', 'week', 'year'\]\}"),
+            ({"periods": {"hour": "often"}}, "period of 'hour' must be a positive number or 'auto', got 'often'"),
+            ({"periods": {"hour": 0}}, "must be a positive number or 'auto', got 0"),
+            ({"periods": {"hour": [24, 24.0]}}, "'hour' is given the period 24 twice"),
+            ({"periods": {"huor": 24}}, "Did you mean 'hour'"),
+            ({"periods": {"time": 24}}, "holds times, such as 2024-01-01"),
+            ({"periods": {"y": 24}}, "'y' is the target"),
+            ({"calendar": {"time": ["dya"]}}, "calendar of 'time' is dya: cycles must be"),
+            ({"calendar": {"time": ["day"], "hour": ["day"]}}, "must name one column"),
+            ({"calendar": {"hour": ["day"]}}, "the table, row 1: 0.0 in column 'hour' is not a time"),
+            ({"calendar": {"time": ["day"]}, "timezone": "Nowhere"}, "timezone 'Nowhere' is not known"),
+            ({"calendar": {"time": ["day"]}, "redundancy": 0.5}, "redundancy must be 'auto' or a number"),
+            ({"calendar": {"time": ["day"]}, "learn_period": "hour", "periods": {"hour": 24}}, "'hour': 'auto'"),
+        ],
+    )
+    def test_what_is_wrong_is_told(self, options, message):
+        with pytest.raises(ValueError, match=message):
+            TableModel("y", **options).fit(make_frame(3))
+
+    def test_targets_that_teach_nothing(self):
+        frame = make_frame(3)
+        with pytest.raises(TableError, match="5 complete rows; 20 or more"):
+            TableModel("y", {"hour": 24}).fit(frame[:5])
+        with pytest.raises(
+            TableError, match=r"5 of 23 rows are held out, which leaves 18 .*use fit instead of fit_and"
+        ):
+            TableModel("y", {"hour": 24}).fit_and_judge(frame[:23])
+        with pytest.raises(TableError, match="'y' is 3 in all 72 rows"):
+            TableModel("y", {"hour": 24}).fit(frame.assign(y=3.0))
+
+    def test_names_that_meet_the_calendars(self):
+        frame = make_frame(3).rename(columns={"hour": "hour_of_day"})
+        with pytest.raises(ValueError, match="'hour_of_day' is a column with a period and part of the calendar"):
+            TableModel("y", {"hour_of_day": 24}, {"time": ["day"]}).fit(frame)
+
+    def test_inputs_survive_json(self):
+        inputs = TableInputs.from_options({"a": [2, "auto"], "b": 3}, {"t": ["day", "year"]}, None, "UTC", "c")
+        assert TableInputs.from_json(to_plain(inputs.to_json())) == inputs
+        assert inputs.names == ["a", "b", "c", "hour_of_day", "day_of_year"]
+        assert inputs.positions == [0, 0, 1, 2, 3, 4]
+        assert inputs.periods == [2.0, "auto", 3.0, "auto", 24.0, 365.25]
+        assert inputs.time == "t"
+
+
+class TestClocks:
+    def test_the_zone_decides_the_clock(self):
+        frame = make_frame(20)
+        local = TableModel("y", calendar={"time": ["day"]}, redundancy=1).fit(frame)
+        moved = frame.assign(time=frame["time"].dt.tz_localize("Asia/Tokyo").dt.tz_convert("UTC"))
+        aware = TableModel("y", calendar={"time": ["day"]}, timezone="Asia/Tokyo", redundancy=1).fit(moved)
+        np.testing.assert_allclose(aware.model_.coef_, local.model_.coef_, rtol=1e-12)
+        text = pd.DataFrame({"time": ["2024-01-05T03:00Z", "2024-01-05T12:00+09:00"]})
+        forecast = aware.predict(text)["mean"]
+        assert forecast[0] == pytest.approx(forecast[1])
+        assert forecast[0] == pytest.approx(local.predict(pd.DataFrame({"time": ["2024-01-05 12:00"]}))["mean"][0])
+
+    @pytest.mark.parametrize("offset", ["+10:00", "-03:30", "Z"])
+    def test_a_model_keeps_the_offset_of_its_times(self, tmp_path, offset):
+        frame = make_frame(10)
+        frame["time"] = frame["time"].dt.strftime("%Y-%m-%dT%H:%M") + offset
+        TableModel("y", calendar={"time": ["day"]}, redundancy=1).fit(frame).save(tmp_path / "model.npz")
+        table = TableModel.load(tmp_path / "model.npz")
+        moment = pd.Timestamp(f"2024-01-03T08:00{offset}")
+        elsewhere = pd.DataFrame({"time": [moment.tz_convert("America/Lima").isoformat()]})
+        here = table.predict(frame[frame["time"] == f"2024-01-03T08:00{offset}"])
+        assert table.predict(elsewhere)["mean"][0] == pytest.approx(here["mean"].iloc[0])
+
+    def test_times_with_and_without_a_zone_do_not_mix(self):
+        frame = make_frame(4)
+        table = TableModel("y", calendar={"time": ["day"]}).fit(frame)
+        with pytest.raises(TableError, match=r"have the time zone UTC, but those .* have no time zone"):
+            table.predict(pd.DataFrame({"time": ["2024-01-01T00:00Z"]}))
+        aware = TableModel("y", calendar={"time": ["day"]}).fit(frame.assign(time=frame["time"].dt.tz_localize("UTC")))
+        with pytest.raises(TableError, match=r"have no time zone, but those .* have the time zone UTC"):
+            aware.predict(frame)
+
+    def test_several_offsets_need_a_zone(self):
+        frame = make_frame(4)
+        text = frame["time"].dt.strftime("%Y-%m-%dT%H:%M") + np.where(frame.index < 50, "+01:00", "+02:00")
+        with pytest.raises(TableError, match=r"several offsets .*\(timezone='Europe/Berlin'\)\.$"):
+            TableModel("y", calendar={"time": ["day"]}).fit(frame.assign(time=text))
+        with words_of_the_command(), pytest.raises(TableError, match=r"\(--timezone Europe/Berlin\)\.$"):
+            TableModel("y", {"hour": 24}, time="time").fit(frame.assign(time=text))
+
+    def test_moments_are_on_the_clock_of_the_column(self):
+        naive = pd.Series(pd.to_datetime(["2024-01-01 00:00"]), name="time")
+        aware = naive.dt.tz_localize("Asia/Tokyo")
+        assert to_moment("2024-01-01", naive) == naive[0]
+        assert to_moment("2024-01-01", aware) == aware[0]
+        assert to_moment("2023-12-31T15:00Z", aware) == aware[0]
+        assert to_moment("7", pd.Series([1.0, 2.0], name="t")) == 7.0
+        with pytest.raises(ValueError, match="has a time zone, but"):
+            to_moment("2024-01-01T00:00Z", naive)
+        with pytest.raises(ValueError, match="'noon' is not a time"):
+            to_moment("noon", naive)
+        with pytest.raises(ValueError, match="'noon' is no number"):
+            to_moment("noon", pd.Series([1.0], name="t"))
+
+
+class TestHoldOut:
+    @given(st.integers(5, 60), st.floats(0.05, 0.9), st.integers(0, 10**6))
+    def test_no_row_held_out_is_earlier_than_one_that_is_not(self, n_rows, fraction, seed):
+        order = pd.Series(np.random.default_rng(seed).integers(0, 30, n_rows), name="t")
+        if order.nunique() > 1 and (order > order.min()).sum() >= max(1, round(fraction * n_rows)):
+            held, _ = hold_out(n_rows, order, fraction)
+            assert order[held].min() > order[~held].max()  # rows of one moment stay together
+            assert held.sum() >= max(1, round(fraction * n_rows))
+
+    def test_random_rows_are_always_the_same(self):
+        first, second = (hold_out(50, None, 0.3)[0] for _ in range(2))
+        np.testing.assert_array_equal(first, second)
+        assert first.sum() == 15
+        assert not np.array_equal(first, hold_out(50, None, 0.3, random_state=1)[0])
+        assert not first[-15:].all()
+
+    def test_numbers_are_told_with_the_digits_that_matter(self):
+        days = pd.Series(2457720.5 + np.arange(100) * 0.71, name="HJD")
+        _, words = hold_out(100, days, 0.2)
+        assert words == f"the last 20 %, from {days[80]:.1f} on"
+        _, words = hold_out(100, pd.Series(np.arange(100) * 10**6), 0.5)
+        assert words == "the last 50 %, from 50000000 on"
+        _, words = hold_out(100, pd.Series(np.linspace(0, 1e-7, 100)), 0.5)
+        assert words == f"the last 50 %, from {np.linspace(0, 1e-7, 100)[50]:.6g} on"
+
+    def test_from_a_moment_on(self):
+        frame = make_frame(4)
+        held, words = hold_out(96, frame["time"], start="2024-01-03 12:00")
+        np.testing.assert_array_equal(np.flatnonzero(held), np.arange(60, 96))
+        assert words == "from 2024-01-03 12:00 on"
+
+    @pytest.mark.parametrize(
+        ("order", "arguments", "message"),
+        [
+            (None, {"start": "2024-01-01"}, "name the column that has their time"),
+            ("time", {"start": "2025-01-01"}, "there are 0 of 96 rows, and 96 before"),
+            ("time", {"start": "2023-01-01"}, "there are 96 of 96 rows, and 0 before"),
+            ("time", {"fraction": 1.0}, "between 0 and 1, got 1.0"),
+            ("flat", {}, "have the same value 0"),
+        ],
+    )
+    def test_rows_that_cannot_be_held_out(self, order, arguments, message):
+        frame = make_frame(4).assign(flat=0)
+        with pytest.raises(ValueError, match=message):
+            hold_out(96, None if order is None else frame[order], **arguments)
+
+    def test_figures_come_from_a_model_that_has_not_seen_the_rows(self):
+        frame = make_frame(30)
+        table = TableModel("y", calendar={"time": ["day", "week"]}, n_components=61)
+        judged = clone(table).fit_and_judge(frame, 0.25, refit=False)
+        assert (judged.n_rows_, judged.judgement_.n_rows, judged.is_refitted_) == (540, 180, False)
+        again = clone(table).fit(frame[:540])
+        np.testing.assert_array_equal(judged.model_.coef_, again.model_.coef_)
+        other = again.judge(frame[540:])
+        assert other.rmse == pytest.approx(judged.judgement_.rmse)
+        refitted = clone(table).fit_and_judge(frame, 0.25)
+        assert refitted.judgement_ == judged.judgement_
+        assert (refitted.n_rows_, refitted.is_refitted_) == (720, True)
+
+    def test_figures_are_those_of_their_definitions(self):
+        rng = np.random.default_rng(0)
+        observed, mean, std = rng.normal(size=300), rng.normal(size=300), rng.uniform(0.5, 2, 300)
+        found = Judgement.from_predictions(observed, mean, std, "some")
+        assert found.rmse == pytest.approx(root_mean_squared_error(observed, mean))
+        assert found.r2 == pytest.approx(r2_score(observed, mean))
+        assert found.mnll == pytest.approx(-np.mean(norm.logpdf(observed, mean, std)))
+        assert found.coverage == np.mean(np.abs(observed - mean) < ndtri(0.975) * std)
+        assert Judgement.from_json(to_plain(found.to_json())) == found
+        assert np.isnan(Judgement.from_predictions(np.ones(3), np.ones(3), np.ones(3), "").r2)
+
+
+class TestFiles:
+    def test_tables_in_files(self, tmp_path):
+        frame = make_frame(10)
+        frame.to_csv(tmp_path / "table.csv", index=False)
+        of_frame = TableModel("y", {"hour": 24}).fit_and_judge(frame)
+        of_file = TableModel("y", {"hour": 24}).fit_and_judge(str(tmp_path / "table.csv"))
+        np.testing.assert_allclose(of_file.model_.coef_, of_frame.model_.coef_, rtol=1e-9)
+        of_file = TableModel("y", {"hour": 24}).fit(tmp_path / "table.csv")
+        pd.testing.assert_frame_equal(of_file.predict(tmp_path / "table.csv"), of_file.predict(frame))
+        assert of_file.judge(tmp_path / "table.csv").rmse == pytest.approx(of_file.judge(frame).rmse)
+        np.testing.assert_allclose(of_file.read(tmp_path / "table.csv")[1], frame["y"])
+        frame.astype({"y": object}).replace({"y": {frame["y"][4]: "low"}}).to_csv(tmp_path / "bad.csv", index=False)
+        with pytest.raises(TableError, match=r"bad\.csv, line 6: 'low' in column 'y'"):
+            of_file.fit(tmp_path / "bad.csv")
+        with pytest.raises(TypeError, match="must be a pandas DataFrame or the name of a file, got list"):
+            of_file.fit([1, 2])
+
+    def test_round_trip(self, tmp_path):
+        frame = make_frame(20)
+        table = TableModel("y", {"hour": 24}, {"time": ["week"]}).fit_and_judge(frame)
+        table.save(tmp_path / "model.npz", {"data": "here"})
+        loaded = TableModel.load(tmp_path / "model.npz")
+        pd.testing.assert_frame_equal(loaded.predict(frame), table.predict(frame))
+        assert loaded.summary() == table.summary()
+        assert loaded.judgement_ == table.judgement_
+        assert loaded.notes_ == {"data": "here"}
+        assert loaded.n_effective_ == table.n_effective_
+        assert {**loaded.get_params(), "learn_period": ()} == table.get_params()
+        plain = TorusGPRegressor.load(tmp_path / "model.npz")
+        np.testing.assert_array_equal(plain.coef_, table.model_.coef_)
+
+    def test_other_files(self, tmp_path):
+        with pytest.raises(FileNotFoundError, match=r"absent\.npz does not exist"):
+            load_regressor(tmp_path / "absent.npz")
+        with pytest.raises(IsADirectoryError, match="is a folder"):
+            load_regressor(tmp_path)
+        TorusGPRegressor(period=1.0).fit([[0.1], [0.5], [0.7]], [1.0, 2.0, 3.0]).save(tmp_path / "plain.npz")
+        with pytest.raises(ValueError, match="was not written by torusgp fit"):
+            TableModel.load(tmp_path / "plain.npz")
+
+
+class TestErrorsOfLengthScales:
+    def test_they_are_those_of_the_curvature_of_the_evidence(self):
+        rng = np.random.default_rng(0)
+        X = rng.uniform(size=(400, 2))
+        y = np.exp(np.cos(2 * np.pi * X[:, 0])) * np.sin(2 * np.pi * X[:, 1]) + 0.3 * rng.normal(size=400)
+        model = TorusGPRegressor(n_components=81).fit(X, y)
+        best = np.log([*model.kernel_.length_scale, model.signal_variance_, model.noise_variance_])
+
+        def evidence(steps):
+            first, second, signal, noise = np.exp(best + steps)
+            other = TorusGPRegressor(
+                length_scale=[first, second],
+                signal_variance=signal,
+                noise_variance=noise,
+                index_set=model.index_set_,
+                learn=(),
+            )
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return other.fit(X, y).log_marginal_likelihood_
+
+        h = 0.02
+        unit = h * np.eye(4)
+        hessian = [
+            [(evidence(a + b) - evidence(a - b) - evidence(b - a) + evidence(-a - b)) / (4 * h**2) for b in unit]
+            for a in unit
+        ]
+        expected = np.sqrt(np.diag(np.linalg.inv(-np.array(hessian))))[:2] * model.kernel_.length_scale
+        np.testing.assert_allclose(length_scale_errors(model), expected, rtol=0.02)
+
+    def test_there_are_none_at_a_bound(self):
+        rng = np.random.default_rng(0)
+        X = rng.uniform(size=(300, 2))
+        y = np.sin(2 * np.pi * X[:, 0]) + 0.3 * rng.normal(size=300)  # the second input does nothing
+        errors = length_scale_errors(TorusGPRegressor().fit(X, y))
+        assert errors[0] > 0
+        assert np.isnan(errors[1])
+        assert np.isnan(length_scale_errors(TorusGPRegressor(learn=()).fit(X, y))).all()
+
+
+def make_star(n_rows=400, factor=1.5, seed=0):
+    """Brightness of a variable star whose error bars are too small by a factor."""
+    rng = np.random.default_rng(seed)
+    time = np.sort(rng.uniform(0, 100, n_rows))
+    error = rng.choice([0.02, 0.3], n_rows)
+    mag = 12 + 0.4 * np.cos(2 * np.pi * time / 0.57) + factor * error * rng.normal(size=n_rows)
+    return pd.DataFrame({"time": time, "mag": mag, "mag_err": error})
+
+
+class TestKnownNoise:
+    def test_it_is_that_of_the_regressor(self):
+        frame = make_star()
+        table = TableModel("mag", {"time": 0.57}, noise="mag_err", n_components=21).fit(frame)
+        model = TorusGPRegressor(period=0.57, n_components=21)
+        typical = np.sqrt(np.mean(frame["mag_err"] ** 2))
+        model.fit(frame[["time"]], frame["mag"], noise_scale=frame["mag_err"] / typical)
+        np.testing.assert_allclose(table.model_.coef_, model.coef_, rtol=1e-9)
+        assert table.noise_factor_ == pytest.approx(1.5, rel=0.1)
+        mean, std = model.predict(frame[["time"]], return_std=True, include_noise=False)
+        forecast = table.predict(frame)
+        np.testing.assert_allclose(forecast["mean"], mean)
+        np.testing.assert_allclose(
+            forecast["std"] ** 2, std**2 + model.noise_variance_ * (frame["mag_err"] / typical) ** 2
+        )
+        np.testing.assert_allclose(forecast["std"] ** 2 - std**2, (table.noise_factor_ * frame["mag_err"]) ** 2)
+
+    def test_rows_without_error_bars_are_typical(self):
+        frame = make_star()
+        table = TableModel("mag", {"time": 0.57}, noise="mag_err", n_components=21).fit(frame)
+        typical = np.sqrt(np.mean(frame["mag_err"] ** 2))
+        alike = table.predict(frame.assign(mag_err=typical))
+        pd.testing.assert_frame_equal(table.predict(frame[["time"]]), alike)
+        some = table.predict(frame.assign(mag_err=frame["mag_err"].where(frame.index > 0)))
+        assert some["std"][0] == pytest.approx(alike["std"][0])
+        assert some["std"][1] == pytest.approx(table.predict(frame)["std"][1])
+        assert table.summary()["noise_std"] == pytest.approx(typical * table.noise_factor_)
+
+    @pytest.mark.parametrize("time", [None, "time"])
+    def test_it_helps_and_is_judged_with_its_own_noise(self, time):
+        frame = make_star()
+        plain = TableModel("mag", {"time": 0.57}, time=time, n_components=21).fit_and_judge(frame)
+        table = TableModel("mag", {"time": 0.57}, time=time, noise="mag_err", n_components=21).fit_and_judge(frame)
+        assert table.judgement_.mnll < plain.judgement_.mnll - 0.3
+        assert 0.85 < table.judgement_.coverage <= 1
+
+    def test_files(self, tmp_path):
+        frame = make_star()
+        table = TableModel("mag", {"time": 0.57}, noise="mag_err", trend="linear", time="time", n_components=21)
+        table.fit_and_judge(frame).save(tmp_path / "model.npz")
+        loaded = TableModel.load(tmp_path / "model.npz")
+        pd.testing.assert_frame_equal(loaded.predict(frame), table.predict(frame), rtol=1e-9)
+        pd.testing.assert_frame_equal(loaded.predict(frame[["time"]]), table.predict(frame[["time"]]), rtol=1e-9)
+        assert loaded.noise_factor_ == pytest.approx(table.noise_factor_)
+
+    def test_residuals_and_redundancy_are_those_of_whitened_rows(self):
+        model, X, y = fixed_model(redundancy=1.0)
+        scale = np.random.default_rng(0).uniform(0.5, 2, len(y))
+        model.fit(X, y, noise_scale=scale)
+        F = basis_columns(model.kernel_.phases(X), model.index_set_.frequencies)
+        prior = model.noise_variance_ * np.diag(1 / model.prior_variance_)
+        found = _Smoother(model, X, scale).unseen((y - model.predict(X)) / scale)
+        rows = np.arange(60)  # the first fold
+        others = np.setdiff1d(np.arange(len(y)), rows)
+        G = F[others] / scale[others, None]
+        weights = np.linalg.solve(G.T @ G + prior, G.T @ (y[others] / scale[others]))
+        np.testing.assert_allclose(found[rows], (y[rows] - F[rows] @ weights) / scale[rows], atol=1e-8)
+        # noise that is correlated in units of its standard deviation is as redundant as if all had the same
+        many = np.repeat(np.arange(8000.0)[:, None], 2, axis=1)
+        scale = np.random.default_rng(1).uniform(0.5, 2, 8000)
+        noise = make_noise(0.8, 8000)
+        model.fit(many, noise)
+        expected = estimate_redundancy(model, many, noise)
+        model.fit(many, scale * noise, noise_scale=scale)
+        told = estimate_redundancy(model, many, scale * noise, scale)
+        assert told.estimate == pytest.approx(expected.estimate, rel=0.25)
+        assert told.estimate > 2
+
+    def test_what_is_wrong_is_told(self, tmp_path):
+        frame = make_star(40)
+        frame.loc[[6, 9], "mag_err"] = [0.0, -1.0]
+        table = TableModel("mag", {"time": 0.57}, noise="mag_err")
+        with pytest.raises(TableError, match=r"row 7: 0 in column 'mag_err' is no standard deviation.* 2 values"):
+            table.fit(frame)
+        frame.to_csv(tmp_path / "star.csv", index=False)
+        with pytest.raises(TableError, match=r"star\.csv, line 8: 0 in column 'mag_err'"):
+            table.fit(frame, source=tmp_path / "star.csv")
+        frame.loc[[6, 9], "mag_err"] = np.nan
+        with pytest.raises(TableError, match="2 of 40 rows"):
+            table.fit(frame)
+        assert table.set_params(drop_missing=True).fit(frame).n_rows_ == 38
+        with pytest.raises(ValueError, match="noise must be the name of a column other than the target, got 'mag'"):
+            table.set_params(noise="mag").fit(frame)
+
+
+def make_angles(n_rows=800, seed=0):
+    """Energies over an angle in degrees."""
+    rng = np.random.default_rng(seed)
+    phi = rng.uniform(-180, 180, n_rows)
+    return pd.DataFrame({"phi": phi, "energy": 2 * np.cos(np.radians(phi)) + 0.5 * rng.normal(size=n_rows)})
+
+
+class TestWorthlessModels:
+    def test_a_wrong_unit_is_told(self):
+        table = TableModel("energy", {"phi": 2 * np.pi})
+        with pytest.warns(UserWarning, match=r"explains nothing of the rows held out .*a turn is 360 degrees"):
+            table.fit_and_judge(make_angles())
+        assert table.judgement_.explains_nothing
+        assert table.summary()["explains_nothing"]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            table.set_params(periods={"phi": 360}).fit_and_judge(make_angles())
+        assert not table.summary()["explains_nothing"]
+
+    def test_a_period_at_a_peak_of_noise_has_no_error(self):
+        rng = np.random.default_rng(0)
+        t = np.sort(rng.uniform(0, 400, 500))
+        frame = pd.DataFrame({"t": t, "y": np.cos(2 * np.pi * t / 0.5723) + 0.1 * rng.normal(size=500)})
+        table = TableModel("y", {"t": 0.6}, learn_period="t", n_components=101)
+        with pytest.warns(UserWarning, match="explains nothing"):
+            table.fit_and_judge(frame)
+        (found,) = table.summary()["inputs"]
+        assert found["period_std"] is None
+        assert np.isfinite(table.model_.period_std_)
+
+    def test_length_scales_at_a_bound_are_named(self):
+        rng = np.random.default_rng(0)
+        frame = pd.DataFrame({"x": rng.uniform(size=300)})
+        frame["y"] = np.sin(2 * np.pi * 200 * frame["x"]) + 0.1 * rng.normal(size=300)
+        table = TableModel("y", {"x": 1}, n_components=501)
+        with pytest.warns(UserWarning, match=r"length scale of 'x' is at its lower bound, 0\.01"):
+            table.fit(frame)
+        assert table.summary()["inputs"][0]["length_scale_bound"] == "lower"
+        model = TorusGPRegressor(length_scale=0.01, learn=()).fit(frame[["x"]][:30], frame["y"][:30])
+        assert bounds_reached(model) == [None]  # it was given, not reached
+        with pytest.warns(UserWarning, match=r"length scales? of ('x' \(period (1|0\.5)\)(, )?)+ (is|are) at"):
+            TableModel("y", {"x": [1, 0.5]}, n_components=301).fit(frame)
+
+    def test_skill_is_the_share_of_squares_that_is_saved(self):
+        rng = np.random.default_rng(0)
+        signal, noise = rng.normal(size=(2, 5000))
+        good = Judgement.from_predictions(signal + noise, signal, np.ones(5000), "", constant=0.0)
+        assert good.skill == pytest.approx(0.5, abs=4 * good.skill_std)
+        assert good.skill_std < 0.02
+        assert not good.explains_nothing
+        # its error is how much it varies
+        draws = rng.normal(size=(400, 2, 200))
+        found = [Judgement.from_predictions(a + b, a, np.ones(200), "", constant=0.0) for a, b in draws]
+        errors = [one.skill_std for one in found]
+        assert np.std([one.skill for one in found]) == pytest.approx(np.mean(errors), rel=0.15)
+
+    def test_few_good_rows_and_many_weak_ones_are_not_nothing(self):
+        rng = np.random.default_rng(0)
+        few = rng.normal(size=4)
+        assert not Judgement.from_predictions(few, 0.9 * few, np.ones(4), "", constant=0.0).explains_nothing
+        signal, noise = 0.15 * rng.normal(size=20000), rng.normal(size=20000)
+        weak = Judgement.from_predictions(signal + noise, signal, np.ones(20000), "", constant=0.0)
+        assert 0 < weak.skill < 0.05
+        assert not weak.explains_nothing
+
+    def test_noise_is_nothing(self):
+        rng = np.random.default_rng(1)
+        verdicts = []
+        for _ in range(200):
+            observed, guess = rng.normal(size=300), 0.1 * rng.normal(size=300)
+            verdicts.append(Judgement.from_predictions(observed, guess, np.ones(300), "", constant=0.0))
+        assert np.mean([one.explains_nothing for one in verdicts]) > 0.95
+        assert not Judgement.from_predictions(observed, guess, np.ones(300), "").explains_nothing  # not known
+
+    def test_a_level_that_changes_does_not_count_against_what_repeats(self):
+        rng = np.random.default_rng(2)
+        signal = np.sin(np.arange(400.0))
+        observed = 3 + signal + 0.3 * rng.normal(size=400)
+        found = Judgement.from_predictions(observed, signal, np.ones(400), "", constant=0.0)
+        assert found.r2 < 0
+        assert not found.explains_nothing
+
+
+@needs_demand
+def test_demand_is_forecast_from_three_hourly_rows():
+    demand = load_electricity_demand()
+    frame = pd.DataFrame(
+        {
+            "time": demand.time,
+            "hour": demand.hour_of_day,
+            "weekday": demand.day_of_week,
+            "yearday": demand.day_of_year,
+            "demand": demand.demand,
+        }
+    )[::6]
+    table = TableModel("demand", {"hour": 24, "weekday": 7, "yearday": 365.25}, time="time", n_components=201)
+    table.fit_and_judge(frame, start="2013-12-31T13:00", refit=False)
+    assert table.judgement_.n_rows == 2920
+    assert table.judgement_.r2 > 0.685
+    assert 0.9 < table.judgement_.coverage < 0.97
+    assert 1.5 < table.redundancy_ < 6  # of 48 half hours there are 8
+
+
+def test_noise_of_unseen_rows_is_the_noise_where_it_is_white():
+    rng = np.random.default_rng(0)
+    X = np.arange(3000.0)[:, None]
+    y = np.sin(2 * np.pi * X[:, 0] / 24) + 0.5 * rng.normal(size=3000)
+    model = TorusGPRegressor(period=24).fit(X, y)
+    assert unseen_noise_variance(model, X, y) == pytest.approx(0.25, rel=0.05)
+
+
+def test_noise_of_unseen_rows_counts_what_the_fit_took_for_signal():
+    """Two years with a wave that is as slow as the seasons but not the same in both: half of it looks like a season."""
+    rng = np.random.default_rng(0)
+    days = np.arange(730.0)[:, None]
+    weather = np.where(days[:, 0] < 365, 1.0, -0.2) * np.sin(2 * np.pi * 3 * days[:, 0] / 365)
+    y = np.cos(2 * np.pi * days[:, 0] / 365) + weather + 0.1 * rng.normal(size=730)
+    model = TorusGPRegressor(period=365).fit(days, y)
+    unseen = unseen_noise_variance(model, days, y)
+    assert unseen > 1.5 * model.noise_variance_
+    by_hand = []
+    for rows in np.array_split(np.arange(730), 10):  # the folds left out one by one, everything else kept
+        others = np.setdiff1d(np.arange(730), rows)
+        fold = TorusGPRegressor(
+            period=365,
+            length_scale=model.kernel_.length_scale,
+            signal_variance=model.signal_variance_,
+            noise_variance=model.noise_variance_,
+            index_set=model.index_set_,
+            learn=(),
+            center=False,
+        ).fit(days[others], y[others] - y.mean())
+        by_hand.append((y[rows] - y.mean() - fold.predict(days[rows])) ** 2)
+    std = model.predict(days, return_std=True, include_noise=False)[1]
+    assert unseen == pytest.approx(np.mean(np.concatenate(by_hand)) - np.mean(std**2), rel=0.02)
+
+
+@pytest.mark.parametrize("method", ["fit", "fit_and_judge"])
+def test_a_fit_that_fails_leaves_the_model_as_it_was(method):
+    rng = np.random.default_rng(0)
+    hour = rng.uniform(0, 24, 100)
+    frame = pd.DataFrame({"h": hour, "t": rng.uniform(0, 50, 100), "y": np.sin(2 * np.pi * hour / 24)})
+    frame["y"] += 0.1 * rng.normal(size=100)
+    model = TableModel("y", {"h": 24}).fit(frame)
+    before = model.predict(frame)
+    model.set_params(periods={"t": 50})
+    with pytest.raises(TableError, match="is 1 in all"):
+        getattr(model, method)(frame.assign(y=1.0))
+    pd.testing.assert_frame_equal(model.predict(frame), before)

@@ -1,0 +1,239 @@
+"""Warnings of models of tables: cycles seen too seldom, rows far off, errors far from normal, error bars too small."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import ndtr
+
+from tests.published_data import needs_demand
+from torusgp.data.datasets import load_electricity_demand
+from torusgp.tables.models import Judgement, TableModel
+from torusgp.tables.models._inputs import TableInputs
+from torusgp.tables.models._outliers import are_outlying
+from torusgp.tables.models._turns import few_turns, turns_of
+from torusgp.tables.reading import read_table
+
+
+def told_by(fit, *arguments, **options):
+    """Messages of the warnings of a fit."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", UserWarning)
+        fit(*arguments, **options)
+    return [str(one.message) for one in told]
+
+
+def make_load(n_days, seed=2):
+    """Half-hourly rows from a Monday on, whose weekends are lower."""
+    time = pd.date_range("2024-03-04", periods=48 * n_days, freq="30min")
+    hour, is_weekend = np.arange(len(time)) % 48 / 2, time.day_of_week.to_numpy() >= 5
+    load = 50 + 20 * np.cos(2 * np.pi * (hour - 14) / 24) - 15 * is_weekend
+    return pd.DataFrame({"time": time, "load": load + np.random.default_rng(seed).normal(0, 3, len(time))})
+
+
+class TestFewTurns:
+    def calendar(self, *cycles):
+        return TableInputs.from_options(None, {"time": cycles}, None, None, ())
+
+    @pytest.mark.parametrize(
+        ("periods", "step", "cycles", "few"),
+        [
+            (14, "D", ("week",), []),
+            (13, "D", ("week",), ["week"]),
+            (24, "MS", ("year",), []),  # the last month counts, too
+            (23, "MS", ("year",), ["year"]),
+            (2 * 365, "D", ("week", "month", "year"), []),
+            (60, "D", ("month", "year"), ["month", "year"]),
+            (61, "D", ("month", "year"), ["year"]),
+        ],
+    )
+    def test_cycles_of_the_calendar_are_counted(self, periods, step, cycles, few):
+        time = pd.Series(pd.date_range("2023-01-01", periods=periods, freq=step), name="time")
+        inputs = self.calendar(*cycles)
+        for order in (time, time.dt.tz_localize("Europe/Berlin"), time.sample(frac=1, random_state=0)):
+            assert [turns.name for turns in few_turns(inputs, order)] == few
+        assert few_turns(inputs, None) == []
+
+    def test_periods_of_the_column_that_orders_rows(self):
+        inputs = TableInputs.from_options({"t": [24, "auto", 168], "phi": 360}, None, "t", None, ())
+        found = turns_of(inputs, pd.Series(np.arange(240.0), name="t"))
+        assert [(turns.name, turns.number) for turns in found] == [("24", 10.0), ("168", 240 / 168)]
+        assert [str(turns) for turns in found if turns.are_few] == ["1.4 periods of 't' (168)"]
+
+    @pytest.mark.parametrize(("n_days", "covered"), [(10, "1.4"), (6, "0.86")])
+    def test_they_are_told_instead_of_what_follows(self, n_days, covered):
+        table = TableModel("load", calendar={"time": ["day", "week"]})
+        assert told_by(table.fit_and_judge, make_load(n_days)) == [
+            f"The rows cover {covered} weeks: what is said of day_of_week rests on less than two of them. Give more "
+            "rows, or leave out week."
+        ]
+        assert table.judgement_.drifts or table.correlation_.is_limited  # which a trend would not mend
+
+    def test_with_a_line_there_is_one_warning_too(self):
+        table = TableModel("load", calendar={"time": ["day", "week"]}, trend="linear")
+        (message,) = told_by(table.fit_and_judge, make_load(10))
+        assert message.startswith("The rows cover 1.4 weeks")
+        (message,) = told_by(table.fit_and_judge, make_load(6))
+        assert "less than one turn of week" in message
+
+    def test_two_weeks_are_enough(self):
+        assert told_by(TableModel("load", calendar={"time": ["day", "week"]}).fit, make_load(14)) == []
+
+
+def make_energies(n_rows=400, n_outliers=0, seed=0):
+    rng = np.random.default_rng(seed)
+    phi, psi = rng.uniform(-180, 180, (2, n_rows))
+    energy = np.cos(np.radians(phi)) + 0.5 * np.sin(np.radians(phi + psi)) + 0.1 * rng.normal(size=n_rows)
+    chosen = np.sort(rng.permutation(n_rows)[:n_outliers])
+    energy[chosen] += 15
+    return pd.DataFrame({"phi": phi, "psi": psi, "energy": energy}), chosen
+
+
+class TestOutliers:
+    model = TableModel("energy", {"phi": 360, "psi": 360}, n_components=101)
+
+    @pytest.mark.parametrize("n_outliers", [1, 2, 5])
+    def test_a_few_rows_far_off_are_named(self, n_outliers, tmp_path):
+        frame, chosen = make_energies(n_outliers=n_outliers)
+        for fit in (self.model.fit, self.model.fit_and_judge):
+            (message,) = told_by(fit, frame)
+            assert message.startswith(f"{n_outliers} row")
+            for row in chosen[:3]:
+                assert f"the table, row {row + 1} ({frame['energy'][row]:.4g} instead of " in message
+            assert ("and 2 more. " in message) == (n_outliers == 5)
+        frame.to_csv(tmp_path / "energies.csv", index=False)
+        (message,) = told_by(self.model.fit, read_table(tmp_path / "energies.csv"), source=tmp_path / "energies.csv")
+        assert f"energies.csv, line {chosen[0] + 2} (" in message
+
+    def test_rows_are_named_by_the_file_whatever_their_order(self, tmp_path):
+        load = make_load(28)
+        load.loc[[5, 700], "load"] = 900.0
+        load["load"] = load["load"].round(3)
+        path = tmp_path / "load.csv"
+        load.iloc[::-1].to_csv(path, index=False)
+        (message,) = told_by(TableModel("load", calendar={"time": ["day", "week"]}).fit, path)
+        lines = path.read_text().splitlines()
+        found = [number for number, line in enumerate(lines, start=1) if line.endswith(",900.0")]
+        assert message.startswith("2 rows lie")
+        assert all(f"line {number} (900 instead" in message for number in found)
+
+    def test_usual_rows_are_not(self):
+        for seed in range(5):
+            frame, _ = make_energies(seed=seed)
+            assert told_by(self.model.fit_and_judge, frame) == []
+            frame["energy"] += 0.1 * np.random.default_rng(seed).standard_t(5, len(frame))
+            assert told_by(self.model.fit_and_judge, frame) == []
+
+    def test_known_noise_makes_rows_no_outliers(self):
+        frame, chosen = make_energies(n_outliers=5)
+        frame["error"] = 0.1
+        frame.loc[chosen, "error"] = 10.0
+        assert told_by(TableModel(**self.model.get_params() | {"noise": "error"}).fit, frame) == []
+
+    def test_normal_residuals_have_none(self):
+        assert not are_outlying(np.random.default_rng(0).normal(size=10**6)).any()
+        assert not are_outlying(np.zeros(100)).any()
+
+
+class TestErrorsFarFromNormal:
+    def judge(self, errors, std, **options):
+        return Judgement.from_predictions(errors, np.zeros(len(errors)), np.full(len(errors), std), "", **options)
+
+    def test_the_middle_is_the_share_in_half_of_the_distribution(self):
+        errors = np.random.default_rng(0).normal(size=40000)
+        for std in (0.5, 1.0, 2.0):
+            found = self.judge(errors, std)
+            assert found.middle == pytest.approx(2 * ndtr(0.6744898 * std) - 1, abs=0.01)
+            assert found.misses_middle == (abs(found.middle - 0.5) > 0.2)
+        assert Judgement.from_json(found.to_json()) == found
+        old = {name: value for name, value in found.to_json().items() if not name.startswith("middle")}
+        assert not Judgement.from_json(old).misses_middle
+
+    def test_its_error_is_how_much_it_varies(self):
+        rng = np.random.default_rng(1)
+        found = [self.judge(rng.normal(size=200), 1.0) for _ in range(500)]
+        assert np.std([one.middle for one in found]) == pytest.approx(found[0].middle_std, rel=0.15)
+        assert not any(one.misses_middle for one in found)
+        slow = self.judge(np.repeat(rng.normal(size=20), 50), 1.0, redundancy=1.0)
+        assert slow.middle_std > 4 * self.judge(rng.normal(size=1000), 1.0, redundancy=1.0).middle_std
+
+    @pytest.mark.parametrize(("degrees", "is_far"), [(2.2, True), (5, False), (10, False)])
+    def test_heavy_tails_matter_if_they_are_very_heavy(self, degrees, is_far):
+        errors = np.random.default_rng(0).standard_t(degrees, 100000)
+        assert self.judge(errors, errors.std()).misses_middle == is_far
+
+    def test_counts_that_are_mostly_zero(self):
+        rng = np.random.default_rng(2)
+        time = pd.date_range("2023-01-01", periods=120 * 24, freq="h")
+        rate = 0.15 * np.exp(2 * (np.cos(2 * np.pi * (np.arange(len(time)) - 17) / 24) - 1))
+        rate[time.day_of_week >= 5] *= 2
+        frame = pd.DataFrame({"time": time, "n": rng.poisson(rate)})
+        table = TableModel("n", calendar={"time": ["day", "week"]}, n_components=51)
+        (message,) = told_by(table.fit_and_judge, frame)
+        assert f"50 % intervals hold {100 * table.judgement_.middle:.0f} % of the rows held out" in message
+        assert table.judgement_.middle > 0.8
+
+    def test_numbers_without_noise_are_fine(self):
+        angles = np.random.default_rng(0).uniform(0, 360, 500)
+        frame = pd.DataFrame({"phi": angles, "y": np.exp(np.cos(np.radians(angles)))})
+        table = TableModel("y", {"phi": 360})
+        assert told_by(table.fit_and_judge, frame) == []
+        assert table.judgement_.middle == 1.0
+
+    def test_intervals_that_are_too_narrow(self):
+        frame, _ = make_energies(2000)
+        frame["t"] = np.arange(2000.0)
+        frame.loc[1600:, "energy"] += np.random.default_rng(0).normal(size=400)
+        table = TableModel("energy", {"phi": 360, "psi": 360}, time="t", n_components=101)
+        (message,) = told_by(table.fit_and_judge, frame)
+        assert message.startswith("Intervals are too narrow for the rows held out: 50 % intervals hold ")
+
+    @needs_demand
+    def test_demand_of_electricity_is_near_enough(self):
+        demand = load_electricity_demand()
+        frame = pd.DataFrame({"time": demand.time, "hour": demand.hour_of_day, "demand": demand.demand})
+        frame["weekday"], frame["yearday"] = demand.day_of_week, demand.day_of_year
+        table = TableModel("demand", {"hour": 24, "weekday": 7, "yearday": 365.25}, time="time", n_components=201)
+        assert told_by(table.fit_and_judge, frame[::6], start="2013-12-31T13:00") == []
+
+
+def make_star(seconds=0.6, seed=0):
+    rng = np.random.default_rng(seed)
+    time = np.sort(rng.uniform(0, 60, 400))
+    magnitude = np.cos(2 * np.pi * time / 1.37) + seconds * np.cos(2 * np.pi * time / 0.81)
+    return pd.DataFrame({"time": time, "mag": magnitude + 0.1 * rng.normal(size=400), "error": 0.1})
+
+
+class TestErrorBars:
+    def test_much_noise_may_be_another_period(self):
+        star = make_star()
+        one = TableModel("mag", {"time": "auto"}, noise="error", n_components=21)
+        (message,) = told_by(one.fit, star)
+        assert f"The noise is {one.noise_factor_:.3g} times what 'error' says" in message
+        assert "give periods={'time': ['auto', 'auto']} with max_interaction=1." in message
+        both = TableModel("mag", {"time": ["auto", "auto"]}, noise="error", max_interaction=1, n_components=41)
+        assert told_by(both.fit, star) == []
+        assert both.noise_factor_ == pytest.approx(1.0, abs=0.15)
+
+    def test_right_ones_are_not_talked_of(self):
+        assert told_by(TableModel("mag", {"time": "auto"}, noise="error", n_components=21).fit, make_star(0.0)) == []
+
+    def test_slow_change_has_a_size(self):
+        star = make_star(0.0)
+        star["mag"] += 0.02 * star["time"]
+        table = TableModel("mag", {"time": "auto"}, n_components=21).fit(star)
+        summary = table.summary()
+        assert summary["has_slow_change"]
+        assert "has_trend" not in summary
+        assert summary["slow_change_std"] == pytest.approx(0.02 * star["time"].std(), rel=0.05)
+        assert summary["function_std"] == pytest.approx(np.sqrt(1 / 2), rel=0.05)
+
+
+def test_the_function_varies_as_over_the_torus():
+    frame, _ = make_energies()
+    table = TableModel("energy", {"phi": 360, "psi": 360}, n_components=101).fit(frame)
+    grid = np.arange(0.0, 360, 7.5)
+    phi, psi = np.meshgrid(grid, grid)
+    values = table.model_.predict(pd.DataFrame({"phi": phi.ravel(), "psi": psi.ravel()}))
+    assert table.summary()["function_std"] == pytest.approx(values.std(), rel=1e-9)

@@ -1,0 +1,238 @@
+import sys
+
+import matplotlib
+import numpy as np
+import pytest
+from scipy.stats import binom, norm
+
+from torusgp import BayesianFeatureRegressor, IndexSetFourierFeatures, TorusGPRegressor
+from torusgp.views.plotting import CalibrationDisplay, PredictionDisplay, ResidualDisplay, SpectrumDisplay
+
+matplotlib.use("Agg")
+from matplotlib import pyplot as plt
+
+PERIOD = (24.0, 7.0)
+ROUNDING = 1e-10  # predictions by transforms, of values of about one
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+def make_data(n_samples=400, random_state=0):
+    rng = np.random.default_rng(random_state)
+    X = rng.uniform(0, PERIOD, (n_samples, 2))
+    first, second = 2 * np.pi * X.T / np.array(PERIOD)[:, None]
+    return X, np.cos(first) * (1 + 0.5 * np.sin(second)) + 0.2 * rng.normal(size=n_samples)
+
+
+X, Y = make_data()
+NEW_X, NEW_Y = make_data(random_state=1)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return TorusGPRegressor(period=PERIOD, n_components=61).fit(X, Y)
+
+
+class TestPrediction:
+    def test_a_line_shows_mean_and_band(self, model):
+        display = PredictionDisplay.from_estimator(model, features=0, at=[0.0, 2.5], n_points=50).plot(coverage=0.8)
+        points = np.column_stack([np.linspace(0, 24, 50), np.full(50, 2.5)])
+        mean, std = model.predict(points, return_std=True)
+        np.testing.assert_allclose(display.mean, mean, atol=ROUNDING)
+        np.testing.assert_allclose(display.std, std, atol=ROUNDING)
+        (line,) = display.ax_.lines
+        np.testing.assert_array_equal(line.get_ydata(), display.mean)
+        (band,) = display.ax_.collections
+        heights = band.get_paths()[0].vertices[:, 1]
+        assert heights.max() == pytest.approx((display.mean + norm.ppf(0.9) * display.std).max())
+        assert band.get_label() == "80% of observations"
+        assert display.ax_.get_xlabel() == "input 0"
+
+    def test_maps_show_mean_and_std_over_the_first_two_inputs(self, model):
+        display = PredictionDisplay.from_estimator(model, X, Y, include_noise=False, n_points=30).plot()
+        first, second = np.meshgrid(*display.grid)
+        points = np.column_stack([first.ravel(), second.ravel()])
+        mean, std = model.predict(points, return_std=True, include_noise=False)
+        np.testing.assert_allclose(display.mean.ravel(), mean, atol=ROUNDING)
+        np.testing.assert_allclose(display.std.ravel(), std, atol=ROUNDING)
+        shown = [np.asarray(ax.collections[0].get_array()) for ax in display.axes_]
+        np.testing.assert_array_equal(shown[0].ravel(), display.mean.ravel())
+        np.testing.assert_array_equal(shown[1].ravel(), display.std.ravel())
+        assert [ax.get_title() for ax in display.axes_] == ["mean", "standard deviation of the function"]
+        assert len(display.axes_[1].lines[0].get_xdata()) == len(X)  # where the observations are
+
+    def test_without_data_the_range_is_one_period(self, model):
+        display = PredictionDisplay.from_estimator(model, features=[1, 0], n_points=11)
+        assert [(values[0], values[-1]) for values in display.grid] == [(0, 7), (0, 24)]
+        np.testing.assert_allclose(display.mean[:, 0], display.mean[:, -1], atol=ROUNDING)
+        np.testing.assert_allclose(display.mean[0], display.mean[-1], atol=ROUNDING)
+
+    def test_observations_are_drawn_where_no_input_is_held(self):
+        one = TorusGPRegressor(period=24.0).fit(X[:, :1], Y)
+        display = PredictionDisplay.from_estimator(one, X[:, :1], Y, limits=(0, 12)).plot()
+        observed, _ = display.ax_.lines
+        assert len(observed.get_xdata()) == np.sum(X[:, 0] <= 12)
+        held = PredictionDisplay.from_estimator(TorusGPRegressor(period=PERIOD).fit(X, Y), X, Y, features=0)
+        assert held.observations is None
+
+    def test_names_come_from_frames(self):
+        frame = pytest.importorskip("pandas").DataFrame(X, columns=["hour", "weekday"])
+        named = TorusGPRegressor(period=PERIOD, n_components=61).fit(frame, Y)
+        by_name = PredictionDisplay.from_estimator(named, features="weekday", at=[3.0, 0.0])
+        by_position = PredictionDisplay.from_estimator(named, features=1, at=[3.0, 0.0])
+        np.testing.assert_array_equal(by_name.mean, by_position.mean)
+        assert by_name.plot().ax_.get_xlabel() == "weekday"
+        with pytest.raises(ValueError, match=r"'day', but the inputs are \['hour', 'weekday'\]"):
+            PredictionDisplay.from_estimator(named, features="day")
+
+    def test_one_input_with_two_periods_spans_the_longer(self):
+        time = np.linspace(0, 300, 400)[:, None]
+        two = TorusGPRegressor(columns=[0, 0], period=[24, 168], n_components=61, learn=()).fit(time, Y)
+        (grid,) = PredictionDisplay.from_estimator(two).grid
+        assert (grid[0], grid[-1]) == (0, 168)
+
+    def test_several_outputs(self, model):
+        both = TorusGPRegressor(period=PERIOD, n_components=61).fit(X, np.column_stack([Y, -Y]))
+        displays = [PredictionDisplay.from_estimator(both, features=0, output=i) for i in (0, 1)]
+        np.testing.assert_allclose(displays[0].mean, -displays[1].mean, atol=1e-6)  # each is learned on its own
+
+    def test_other_regressors(self):
+        features = IndexSetFourierFeatures(period=PERIOD, n_components=61)
+        plain = BayesianFeatureRegressor(features).fit(X, Y)
+        assert PredictionDisplay.from_estimator(plain, X).mean.shape == (120, 120)
+        with pytest.raises(ValueError, match="give X or limits"):
+            PredictionDisplay.from_estimator(plain)
+
+    @pytest.mark.parametrize("features", [(0, 0), (0, 2), (), (0, 1, 0), -1, "hour"])
+    def test_wrong_features(self, model, features):
+        with pytest.raises(ValueError, match="features"):
+            PredictionDisplay.from_estimator(model, features=features)
+
+    def test_wrong_arguments(self, model):
+        with pytest.raises(ValueError, match=r"at must have shape \(2,\)"):
+            PredictionDisplay.from_estimator(model, at=[1.0])
+        line = PredictionDisplay.from_estimator(model, features=0)
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            line.plot(coverage=95)
+        with pytest.raises(ValueError, match="one axes"):
+            line.plot(plt.subplots(2)[1])
+
+
+class TestCalibration:
+    def test_coverage_counts_observations(self):
+        scores = np.array([0.0, 0.5, -1.0, 3.0])
+        display = CalibrationDisplay.from_predictions(2 * scores + 1, np.ones(4), np.full(4, 2.0), levels=[0.5, 0.9])
+        expected = [np.mean(np.abs(scores) <= norm.ppf((1 + level) / 2)) for level in (0.5, 0.9)]
+        np.testing.assert_array_equal(display.coverage, expected)
+        assert display.n_samples == 4
+
+    def test_a_right_model_is_calibrated_and_an_overconfident_one_is_not(self, model):
+        display = CalibrationDisplay.from_estimator(model, NEW_X, NEW_Y)
+        spread = np.sqrt(display.nominal * (1 - display.nominal) / display.n_samples)
+        assert (np.abs(display.coverage - display.nominal) < 4 * spread).all()
+        mean, std = model.predict(NEW_X, return_std=True)
+        confident = CalibrationDisplay.from_predictions(NEW_Y, mean, std / 2)
+        assert (confident.coverage < display.nominal)[display.nominal > 0.2].all()
+
+    def test_drawing(self, model):
+        display = CalibrationDisplay.from_estimator(model, NEW_X, NEW_Y).plot(confidence=0.9, color="black")
+        _, line = display.ax_.lines
+        np.testing.assert_array_equal(line.get_xdata(), display.nominal)
+        np.testing.assert_array_equal(line.get_ydata(), display.coverage)
+        assert line.get_color() == "black"
+        (band,) = display.ax_.collections
+        vertices = band.get_paths()[0].vertices
+        middle = vertices[np.isclose(vertices[:, 0], 0.5), 1]
+        np.testing.assert_allclose(np.unique(middle), np.array(binom.interval(0.9, 400, 0.5)) / 400)
+
+    @pytest.mark.parametrize(
+        ("arguments", "options", "message"),
+        [
+            (([1.0], [1.0], [0.0]), {}, "y_std must be positive"),
+            (([1.0], [1.0, 2.0], [1.0]), {}, "same length"),
+            (([1.0], [1.0], [1.0]), {"levels": [0.5, 1.0]}, "levels"),
+        ],
+    )
+    def test_wrong_arguments(self, arguments, options, message):
+        with pytest.raises(ValueError, match=message):
+            CalibrationDisplay.from_predictions(*arguments, **options)
+
+
+class TestResidual:
+    def test_data_and_drawing(self, model):
+        display = ResidualDisplay.from_estimator(model, NEW_X, NEW_Y).plot()
+        mean, std = model.predict(NEW_X, return_std=True)
+        np.testing.assert_allclose(display.residuals, (NEW_Y - mean) / std)
+        points = display.axes_[0].lines[0]
+        np.testing.assert_array_equal(points.get_data(), (display.mean, display.residuals))
+        assert sum(bar.get_width() * bar.get_height() for bar in display.axes_[1].patches) == pytest.approx(1.0)
+        assert display.axes_[0].get_xlabel() == "predicted mean"
+
+    def test_many_observations_are_thinned_and_it_is_said(self):
+        rng = np.random.default_rng(0)
+        display = ResidualDisplay.from_predictions(rng.normal(size=12_000), np.zeros(12_000), np.ones(12_000)).plot()
+        points = display.ax_.lines[0]
+        assert (len(points.get_xdata()), points.get_label()) == (4000, "one of 3 observations")
+
+    def test_one_axes_and_too_many(self, model):
+        display = ResidualDisplay.from_estimator(model, NEW_X[:50], NEW_Y[:50])
+        figure, ax = plt.subplots()
+        assert display.plot(ax).axes_.tolist() == [ax]
+        assert figure.axes == [ax]
+        with pytest.raises(ValueError, match="one axes or two"):
+            display.plot(plt.subplots(3)[1])
+
+
+class TestSpectrum:
+    def test_power_is_the_second_moment_of_the_weights(self, model):
+        display = SpectrumDisplay.from_estimator(model)
+        squares = np.asarray(model.coef_) ** 2
+        pairs = np.append(squares[0], (squares[1::2] + squares[2::2]) / 2)
+        spread = display.power - pairs
+        assert (spread >= 0).all()
+        np.testing.assert_allclose(spread / display.prior_variance, 1 - display.determined, atol=1e-9)
+        assert display.frequencies is model.index_set_.frequencies
+        # (1, 0) and (1, +-1) hold the function
+        found = display.frequencies[np.argsort(-display.power)[:3]].tolist()
+        assert sorted(map(tuple, found)) == [(1, -1), (1, 0), (1, 1)]
+
+    def test_where_data_say_nothing_the_power_is_the_prior(self):
+        few = TorusGPRegressor(period=PERIOD, n_components=61, learn=(), noise_variance=1e6).fit(X[:5], Y[:5])
+        display = SpectrumDisplay.from_estimator(few)
+        np.testing.assert_allclose(display.power, display.prior_variance, rtol=1e-4)
+        hollow = display.plot().ax_.lines[-1]
+        assert hollow.get_label() == "posterior power, mostly prior"
+        assert len(hollow.get_xdata()) == len(display.power)
+
+    @pytest.mark.parametrize("kind", ["sorted", "norm"])
+    def test_drawing(self, model, kind):
+        display = SpectrumDisplay.from_estimator(model).plot(kind=kind)
+        prior, *powers = display.ax_.lines
+        assert np.sort(prior.get_ydata()).tolist() == np.sort(display.prior_variance).tolist()
+        drawn = np.concatenate([line.get_ydata() for line in powers])
+        assert np.sort(drawn).tolist() == np.sort(display.power).tolist()
+        assert display.ax_.get_yscale() == "log"
+        with pytest.raises(ValueError, match="kind must be"):
+            display.plot(kind="map")
+
+    def test_outputs(self):
+        both = TorusGPRegressor(period=PERIOD, n_components=61).fit(X, np.column_stack([Y, 10 * Y]))
+        small, large = (SpectrumDisplay.from_estimator(both, output=i) for i in (0, 1))
+        assert large.power.max() > 50 * small.power.max()
+
+
+def test_without_matplotlib_the_install_line_is_given(model, monkeypatch):
+    displays = [
+        PredictionDisplay.from_estimator(model, features=0),
+        CalibrationDisplay.from_estimator(model, NEW_X, NEW_Y),
+        ResidualDisplay.from_estimator(model, NEW_X, NEW_Y),
+        SpectrumDisplay.from_estimator(model),
+    ]
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    for display in displays:
+        with pytest.raises(ImportError, match=r'pip install "torusgp\[plot\]"'):
+            display.plot()

@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.views.report.pages import to_number
+from torusgp.views.report._numbers import count, digits_for, listed, number, percent, quantity, signed, with_error
+
+reasonable = st.floats(1e-30, 1e30).flatmap(lambda size: st.sampled_from([size, -size]))
+
+
+@given(reasonable, st.integers(2, 9))
+def test_a_number_keeps_its_significant_digits(value, digits):
+    assert to_number(number(value, digits)) == pytest.approx(value, rel=0.5000001 * 10.0 ** (1 - digits))
+    assert "-" not in number(value, digits)
+
+
+@given(st.integers(-999_999, 999_999))
+def test_whole_numbers_are_exact(value):
+    assert to_number(number(value)) == value
+
+
+@given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e3))
+def test_a_number_is_as_exact_as_its_error(value, error):
+    shown, _, of = with_error(value, error).partition(" ± ")
+    assert to_number(of) == pytest.approx(error, rel=0.051)
+    assert abs(to_number(shown) - value) <= 0.051 * max(error, 1.0)
+
+
+def test_a_number_without_an_error_stands_alone():
+    assert with_error(24.0, np.nan) == with_error(24.0, 0.0) == "24"
+
+
+@given(st.floats(0, 1))
+def test_a_share_is_right_to_its_last_digit(share):
+    text = percent(share)
+    assert text.endswith("\N{NO-BREAK SPACE}%")
+    if text.startswith("<"):
+        assert 0 < share < 0.001
+    else:
+        assert to_number(text) == pytest.approx(100 * share, abs=0.0500001)
+        assert (to_number(text) == 0) == (share == 0)
+
+
+def test_words_around_numbers():
+    assert [count(n, "row") for n in (0, 1, 2)] == ["0 rows", "1 row", "2 rows"]
+    assert count(2, "frequency", "frequencies") == "2 frequencies"
+    assert [listed(["a", "b", "c"][:n]) for n in (1, 2, 3)] == ["a", "a and b", "a, b and c"]
+    assert quantity(2.5, "MW") == "2.5\N{NO-BREAK SPACE}MW"
+    assert quantity(2.5, "") == "2.5"
+    assert [signed(value) for value in (-1.5, 0, 1.5)] == ["−1.5", "0", "+1.5"]  # noqa: RUF001  # a minus sign
+    assert number(np.nan) == "not a number"
+    assert number(-np.inf).endswith("infinity")
+
+
+@given(st.floats(1e-3, 1e9), st.floats(1e-3, 1e3))
+def test_digits_tell_apart_what_differs(value, resolution):
+    digits = digits_for([value], resolution)
+    assert digits == 12 or 10.0 ** (np.floor(np.log10(value)) + 1 - digits) <= resolution
