@@ -51,8 +51,14 @@ def test_a_command_names_what_others_miss_too(tmp_path, monkeypatch):
     assert result.stderr == f"Error: Tables need pandas. Not installed: matplotlib, pandas. {ALL}"
 
 
-def test_entry_point():
-    code = "import sys; sys.argv = ['torusgp', '--help']; from torusgp.cli import main; main()"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["-c", "import sys; sys.argv = ['torusgp', '--help']; from torusgp.cli import main; main()"],
+        ["-m", "torusgp", "--help"],
+    ],
+)
+def test_entry_points(arguments):
+    result = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False)
     assert result.returncode == 0
     assert "demo" in result.stdout
