@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from torusgp import SufficientStatistics, TorusKernel
+from torusgp.backends import MANY_ROWS
 from torusgp.index_sets import adaptive, tensor
 from torusgp.learning import Hyperparameters
 from torusgp.rows import INEXACT, Compute, Rows, RowSource, transform_tolerance, warn_of_phases
-from torusgp.statistics import MANY_ROWS
 
 
 @pytest.fixture

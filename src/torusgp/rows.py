@@ -5,11 +5,11 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
-from torusgp.backends import choose_backend, make_predictor
+from torusgp.backends import MANY_ROWS, choose_backend, count_threads, make_predictor
 from torusgp.index_sets import IndexSet, adaptive, from_frequencies
 from torusgp.kernel import TorusKernel
 from torusgp.learning import column_variances
-from torusgp.statistics import MANY_ROWS, SufficientStatistics, count_threads
+from torusgp.statistics import SufficientStatistics
 
 INEXACT = 1e-3  # error of the posterior precision, relative to the prior's, that is worth a warning
 _FINEST_TOLERANCE = 1e-14  # what the transforms reach in double precision

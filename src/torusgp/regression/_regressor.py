@@ -10,7 +10,7 @@ from sklearn.utils import check_array, check_consistent_length, check_random_sta
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from torusgp import learning
-from torusgp.backends import check_resources
+from torusgp.backends import check_n_threads, check_resources, count_threads
 from torusgp.blocks import is_dask
 from torusgp.calendar import check_no_times
 from torusgp.features import interaction_limit, make_index_set, resolve_columns
@@ -44,7 +44,6 @@ from torusgp.regression._streams import fit_stream
 from torusgp.rows import INEXACT, Compute, Rows, RowSource, transform_tolerance, warn_of_phases
 from torusgp.sources import is_streamed
 from torusgp.spectra import Spectrum
-from torusgp.statistics import count_threads
 
 _SUBSAMPLE = 5000  # rows on which length scales are first looked for
 _SCOUT_COLUMNS = 1001  # columns of that search, at most: it is about length scales, not about the last digits
@@ -119,7 +118,7 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     backend : {"auto", "dense", "finufft", "torch"}, default="auto"
         How sums over rows are computed; "auto" takes the cheapest one.
     n_threads : int, optional
-        Threads of the transforms; by default one for few rows and all for many.
+        Threads of the transforms, at most 1024; -1 for all cores. By default one for few rows and all for many.
     device : str, optional
         Device of PyTorch that takes over what is dense, such as "cuda": sums and predictions in more than three
         dimensions, and large matrices.
@@ -448,6 +447,7 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise ValueError(f"learn holds {sorted(unknown)}; it may hold {known}.")
         if self.n_components != "auto":
             check_budget(self.n_components)
+        check_n_threads(self.n_threads)
         self._compute().choose(np.zeros((1, len(self._columns)), int), 1)
 
     def _validate_rows(self, X, y, sample_weight, noise_scale, reset):
