@@ -274,19 +274,22 @@ class SufficientStatistics:
 
         if checkpoint is not None and checkpoint.content is None:
             write()  # shows before the work that it can be done
-        with show_progress(progress, source.n_rows) as show:
+        with show_progress(progress, source.n_rows) as show, ThreadPoolExecutor(1) as helper:
             chunks = source.chunks() if checkpoint is None else checkpoint.remaining(source, show)
             n_rows = 0 if checkpoint is None else checkpoint.n_rows
             show(n_rows)
             for some, last in batches(chunks) if checkpoint is None else batches(chunks, checkpoint.due):
+                # Digests take a tenth of the time of transforms, so they are taken meanwhile; not longer, since the
+                # source may use its memory again.
+                counted = None if checkpoint is None else helper.submit(checkpoint.count, some)
                 if some:
                     batch = joined(some)
                     X = batch.X[:, columns]
                     y = batch.y if adjust is None else adjust(X, batch.y)
                     statistics.update(X, y, batch.sample_weight, batch.noise_scale)
                     n_rows += len(batch)
-                if checkpoint is not None:
-                    checkpoint.count(some)
+                if counted is not None:
+                    counted.result()
                     if last or checkpoint.due():
                         write()
                 show(n_rows)
