@@ -52,7 +52,8 @@ class SufficientStatistics:
         Error of the ``finufft`` sums relative to the number of rows; by default 1e-14 for few rows, where it is cheap,
         and 1e-12 for many.
     n_threads : int, optional
-        Threads of the transforms, at most 1024; -1 for all cores. By default one for few rows and all for many.
+        Threads of the transforms, at most 1024; -1 for all cores. By default one for few rows and all for many. In a
+        process that was forked it is always one.
     device : str, optional
         Where the ``torch`` sums are gathered and large matrices are factored, such as "cuda".
     precision : {"float64", "float32", "tf32"}, default="float64"

@@ -1,6 +1,11 @@
 """How many threads transforms have, and what is not a number of threads."""
 
+import json
 import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +15,7 @@ from torusgp.backends import MANY_ROWS, ModeSums, NufftPredictor, check_n_thread
 from torusgp.index_sets import tensor
 
 SET = tensor(2, 2)
+TIME_LIMIT = 60  # seconds; it takes a few, on a busy machine more
 MESSAGE = r"n_threads must be an integer from 1 to 1024, -1 for all cores, or None .*got {}\. Try n_threads=-1"
 IMPOSSIBLE = [0, -2, 1025, 10**5, 1.0, 2.5, True, False, np.True_, "all", (2,), np.array([1, 2]), float("nan")]
 
@@ -108,3 +114,30 @@ def test_no_row_is_dropped(backend, n_threads):
     assert other.n_samples_seen_ == len(X)
     np.testing.assert_allclose(other.predict(X, return_std=True), one.predict(X, return_std=True), atol=1e-9)
     assert other.score(X, y) > 0.9
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("backend", ["dense", "finufft", "torch"])
+def test_forked_processes_return(backend):
+    """Those of a process whose transforms had threads, which a fork does not copy."""
+    if backend == "torch":
+        pytest.importorskip("torch")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.forked_processes", backend],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[2],
+        env=os.environ | {"OMP_NUM_THREADS": "2"},  # the tests have one, which never hangs
+        start_new_session=True,
+    )
+    try:
+        output, errors = process.communicate(timeout=TIME_LIMIT)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)  # the forked ones, too
+        process.communicate()
+        pytest.fail(f"The forked processes have not returned after {TIME_LIMIT} seconds.")
+    assert process.returncode == 0, errors
+    found = json.loads(output)
+    assert max(found["errors"].values()) < 1e-8
+    assert found["threads"] == [1, 1, 1]

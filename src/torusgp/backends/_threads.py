@@ -1,4 +1,8 @@
-"""How many threads transforms have: as many as were asked for, or as suit the rows."""
+"""How many threads transforms have: as many as were asked for, or as suit the rows.
+
+In a process that was forked it is one. The OpenMP runtimes of FINUFFT and PyTorch wait for ever there for threads that
+only the parent has; with a single one they are not entered.
+"""
 
 import operator
 import os
@@ -7,6 +11,21 @@ import numpy as np
 
 MANY_ROWS = 200_000  # from here on transforms use all cores
 MOST_THREADS = 1024  # more than any machine gains from, and few enough that any machine can start them
+
+
+class _Process:
+    """What is known of this process."""
+
+    is_forked = False
+
+
+def is_forked():
+    """Whether this process is the copy of one that had imported torusgp."""
+    return _Process.is_forked
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
+    os.register_at_fork(after_in_child=lambda: setattr(_Process, "is_forked", True))
 
 
 def check_n_threads(n_threads):
@@ -33,8 +52,13 @@ def check_n_threads(n_threads):
 
 
 def count_threads(n_threads, n_samples):
-    """Number of threads of a transform: as asked for, or one for few rows and all available ones for many."""
+    """Number of threads of a transform: as asked for, or one for few rows and all available ones for many.
+
+    After a fork it is one, whatever was asked for: more would hang if the parent has had some.
+    """
     n_threads = check_n_threads(n_threads)
+    if is_forked():
+        return 1
     if n_threads is not None:
         return _available() if n_threads == -1 else n_threads
     if n_samples < MANY_ROWS:

@@ -118,7 +118,8 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     backend : {"auto", "dense", "finufft", "torch"}, default="auto"
         How sums over rows are computed; "auto" takes the cheapest one.
     n_threads : int, optional
-        Threads of the transforms, at most 1024; -1 for all cores. By default one for few rows and all for many.
+        Threads of the transforms, at most 1024; -1 for all cores. By default one for few rows and all for many. In a
+        process that was forked it is always one.
     device : str, optional
         Device of PyTorch that takes over what is dense, such as "cuda": sums and predictions in more than three
         dimensions, and large matrices.
