@@ -7,7 +7,8 @@ import pytest
 
 from torusgp.data.checkpoints import Checkpoint, CheckpointError
 from torusgp.data.sources import ArraySource, ChunkSource
-from torusgp.storage.archives import save_archive
+from torusgp.data.sources._chunk import OLD_DIGEST
+from torusgp.storage.archives import load_archive, save_archive
 
 X, Y = np.arange(40.0).reshape(20, 2), np.arange(20.0)
 
@@ -78,6 +79,51 @@ def test_a_change_of_what_was_counted_is_refused_at_once(path):
         Checkpoint(path).remaining(make_source(X[:4], Y[:4]))
     with pytest.raises(CheckpointError, match=r"other columns: .*'inputs': 2.*now they are .*'inputs': 3"):
         Checkpoint(path).remaining(make_source(np.zeros((20, 3))))
+
+
+def test_changed_signs_are_refused(path):
+    count_some(path, 2)
+    with pytest.raises(CheckpointError, match="but they are other ones now"):
+        Checkpoint(path).remaining(make_source(y=-Y))
+
+
+class TestOlderVersions:
+    """Their digest does not notice an even number of changed signs."""
+
+    @pytest.fixture
+    def old(self, path):
+        source = make_source()
+        digest = 0
+        for chunk in list(source.chunks())[:2]:
+            digest = chunk.digest(digest, OLD_DIGEST)
+        position = {"chunks": 2, "rows": 8, "digest": digest, "stamps": None, "layout": source.layout()}
+        save_archive(path, "Checkpoint", 1, {"position": position, "saved": {"what": "ever"}}, {})
+        return path
+
+    def test_what_they_wrote_is_compared_with_a_warning(self, old):
+        with pytest.warns(
+            UserWarning, match=r"older version .*even number of changed signs.*the 8 rows .*Delete that file"
+        ):
+            remaining = list(Checkpoint(old).remaining(make_source()))
+        assert len(remaining) == 3
+
+    def test_other_changes_are_refused(self, old):
+        with pytest.warns(UserWarning, match="older version"), pytest.raises(CheckpointError, match="other ones now"):
+            Checkpoint(old).remaining(make_source(X + 1))
+
+    def test_the_kind_of_digest_stays_while_the_pass_goes_on(self, old):
+        with pytest.warns(UserWarning, match="older version"):
+            count_some(old, 1)
+        with pytest.warns(UserWarning, match="the 12 rows"):
+            assert len(list(Checkpoint(old).remaining(make_source()))) == 2
+
+    def test_no_warning_if_files_show_that_nothing_has_changed(self, old, monkeypatch, recwarn):
+        monkeypatch.setattr(ArraySource, "stamps", lambda source, n_chunks: ["the same"])
+        content, arrays = load_archive(old, "Checkpoint", 1)
+        content["position"]["stamps"] = ["the same"]
+        save_archive(old, "Checkpoint", 1, content, arrays)
+        assert len(list(Checkpoint(old).remaining(make_source()))) == 3
+        assert not recwarn.list
 
 
 def test_the_kind_of_source_may_change(path):

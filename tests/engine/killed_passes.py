@@ -87,7 +87,7 @@ def attempt(kind, folder, pipe):
 
 
 def rows_in(path):
-    return checkpoints.load_archive(path, "Checkpoint", 1)[0]["position"]["rows"] if path.exists() else 0
+    return checkpoints.load_archive(path, "Checkpoint", 2)[0]["position"]["rows"] if path.exists() else 0
 
 
 def leftovers(folder):

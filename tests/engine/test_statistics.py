@@ -1,5 +1,6 @@
 """Sums over rows: they add, they can be cut down to smaller sets, and they never depend on how the rows came."""
 
+import pickle
 from itertools import pairwise
 
 import numpy as np
@@ -9,7 +10,6 @@ from hypothesis import strategies as st
 
 from tests.exact_regression import HEXAGONAL, columns_by_definition
 from torusgp import SufficientStatistics
-from torusgp.engine.statistics import MANY_ROWS, count_threads
 from torusgp.kernels.index_sets import hyperbolic_cross, tensor
 
 BACKENDS = ["dense", "finufft"]
@@ -224,13 +224,6 @@ def test_a_set_by_name_is_refused():
         SufficientStatistics("adaptive")
 
 
-def test_threads_follow_the_rows_and_the_environment(monkeypatch):
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    assert count_threads(3, 10) == 3
-    assert count_threads(None, MANY_ROWS - 1) == 1
-    assert count_threads(None, MANY_ROWS) == 1
-
-
 @pytest.mark.parametrize("n_threads", [2, 3])
 def test_sums_do_not_depend_on_the_number_of_threads(n_threads, monkeypatch):
     """Blocks of rows are summed by threads and added in order, so not even rounding depends on who did it."""
@@ -252,6 +245,64 @@ def test_large_grids_share_their_threads(monkeypatch):
     X, y = make_rows()
     shared = SufficientStatistics(SET, PERIOD, n_outputs=2, backend="finufft", n_threads=2).update(X, y)
     assert_same(shared, gather(X, y, "finufft"), 1e-10)
+
+
+@pytest.mark.parametrize("backend", [*BACKENDS, "torch"])
+class TestRowsAreCountedWhereTheyAreSummed:
+    @staticmethod
+    def make(backend):
+        if backend == "torch":
+            pytest.importorskip("torch")
+        device = "cpu" if backend == "torch" else None
+        return SufficientStatistics(SET, PERIOD, n_outputs=2, backend=backend, device=device)
+
+    def test_by_sums(self, backend, monkeypatch):
+        monkeypatch.setattr("torusgp.engine.statistics._BLOCK_ROWS", 7)
+        statistics = self.make(backend).update(*make_rows(), sample_weight=np.arange(N))
+        assert statistics._sums.n_rows == N
+        assert (statistics + statistics)._sums.n_rows == 2 * N
+        assert statistics.subset(tensor(2, 1))._sums.n_rows == N
+        assert pickle.loads(pickle.dumps(statistics))._sums.n_rows == N
+        assert SufficientStatistics.from_archive(*statistics.to_archive())._sums.n_rows == N
+        assert statistics.empty()._sums.n_rows == 0
+
+    @pytest.mark.parametrize("n_threads", [1, 2])
+    def test_a_difference_is_an_error(self, backend, n_threads, monkeypatch):
+        statistics = self.make(backend)
+        statistics.n_threads = n_threads
+        monkeypatch.setattr(type(statistics._sums), "add_chunk", lambda *rows: None)
+        with pytest.raises(RuntimeError, match="60 rows were given, but 0 were summed"):
+            statistics.update(*make_rows())
+
+    def test_an_update_that_was_broken_off_leaves_nothing_to_use(self, backend, monkeypatch):
+        statistics, other = self.make(backend).update(*make_rows()), self.make(backend).update(*make_rows())
+        monkeypatch.setattr("torusgp.engine.statistics._BLOCK_ROWS", 40)
+        add_chunk = type(statistics._sums).add_chunk
+
+        def break_off(sums, phases, *rest):
+            if len(phases) < 40:
+                raise KeyboardInterrupt
+            add_chunk(sums, phases, *rest)
+
+        monkeypatch.setattr(type(statistics._sums), "add_chunk", break_off)
+        with pytest.raises(KeyboardInterrupt):
+            statistics.update(*make_rows())
+        for use in (statistics.linear, statistics.to_archive, lambda: other + statistics):
+            with pytest.raises(RuntimeError, match=r"120 rows were given, but 100 were summed: was .* broken off"):
+                use()
+
+    def test_stored_sums_of_fewer_rows_than_they_say_are_refused(self, backend):
+        """So versions before rows were counted wrote them with n_threads=-1."""
+        scale = np.exp(np.linspace(-1, 1, N))
+        content, arrays = self.make(backend).update(*make_rows(), noise_scale=scale).to_archive()
+        del arrays["sums_n_rows"]
+        assert_same(
+            SufficientStatistics.from_archive(content, arrays), gather(*make_rows(), "dense", noise_scale=scale)
+        )
+        empty = self.make(backend).to_archive()[1]
+        dropped = {name: empty[name] if name.startswith("sums_") else array for name, array in arrays.items()}
+        with pytest.raises(ValueError, match=r"are of 60 rows, but their sums hold a weight of 0 .*Fit again"):
+            SufficientStatistics.from_archive(content, dropped)
 
 
 def test_an_error_in_a_thread_reaches_the_caller(monkeypatch):

@@ -503,6 +503,15 @@ class TestAnotherSource:
         with pytest.raises(CheckpointError, match="they are other ones now"):
             resumable(STORES[kind](changed, tmp_path), path)
 
+    @pytest.mark.parametrize("name", ["X", "y"])
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_signs_have_changed(self, kind, name, table, tmp_path, path):
+        break_off(STORES[kind](table, tmp_path), path)
+        values = getattr(table, name)
+        changed = table.changed([50, 51], name, -values[[50, 51]])
+        with pytest.raises(CheckpointError, match="they are other ones now"):
+            resumable(STORES[kind](changed, tmp_path), path)
+
     @pytest.mark.parametrize("kind", KINDS)
     def test_what_is_still_to_come_may_change(self, kind, table, tmp_path, path):
         break_off(STORES[kind](table, tmp_path), path)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from torusgp import SufficientStatistics, TorusKernel
-from torusgp.engine.statistics import MANY_ROWS
+from torusgp.engine.backends import MANY_ROWS
 from torusgp.fitting.learning import Hyperparameters
 from torusgp.fitting.rows import INEXACT, Compute, Rows, RowSource, transform_tolerance, warn_of_phases
 from torusgp.kernels.index_sets import adaptive, tensor

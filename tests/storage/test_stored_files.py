@@ -15,7 +15,10 @@ from torusgp.storage.archives import load_archive, save_archive
 LAYOUTS = sorted((Path(__file__).parent / "stored").glob("layout_*"))
 TOLERANCE = {"rtol": 1e-8, "atol": 1e-8}  # another machine's Cholesky factor
 
-pytestmark = pytest.mark.filterwarnings("ignore:The .* columns leave out")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:The .* columns leave out"),
+    pytest.mark.filterwarnings("ignore:.* was written by an older version"),
+]
 
 
 @pytest.fixture(params=LAYOUTS, ids=lambda folder: folder.name)
@@ -82,12 +85,18 @@ def test_passes_are_taken_up(folder, tmp_path):
 
 def test_passes_from_before_a_parameter_was_added(folder, tmp_path):
     path = tmp_path / "checkpoint.npz"
-    content, arrays = load_archive(folder / "checkpoint.npz", "Checkpoint", 1)
+    content, arrays = load_archive(folder / "checkpoint.npz", "Checkpoint", 2)
     del content["saved"]["more"]["parameters"]["dict"]["center"]
-    save_archive(path, "Checkpoint", 1, content, arrays)
+    save_archive(path, "Checkpoint", 2, content, arrays)
     with pytest.raises(CheckpointError, match="other parameters"):
         make_stream_model().set_params(center=False).fit(make_chunks, checkpoint=path)
     assert make_stream_model().fit(make_chunks, checkpoint=path).n_samples_seen_ == N_CHUNKS * CHUNK
+
+
+def test_passes_from_before_the_digest_was_changed(tmp_path):
+    path = shutil.copy(LAYOUTS[0] / "checkpoint.npz", tmp_path)
+    with pytest.warns(UserWarning, match=f"older version of torusgp, whose digest .* the {3 * CHUNK} rows"):
+        assert make_stream_model().fit(make_chunks, checkpoint=path).n_samples_seen_ == N_CHUNKS * CHUNK
 
 
 def test_passes_know_their_source(folder, tmp_path):

@@ -2,17 +2,21 @@
 
 A checkpoint is one file (see :mod:`torusgp.storage.archives`) that holds the sums so far and the number of chunks they
 are made of. It is replaced as a whole, so there is always a good one. Before a pass goes on, the chunks that were
-counted have to be the same as before: shown by the sizes and times of their files, or else by reading them again.
+counted have to be the same as before: shown by the sizes and times of their files, or else by reading them again and
+comparing their digest.
 """
 
 import time
+import warnings
 from pathlib import Path
 
+from torusgp.data.sources._chunk import DIGEST, OLD_DIGEST
 from torusgp.storage.archives import load_archive, remove_leftovers, save_archive
 from torusgp.storage.files import check_places
 
-_KIND, _LAYOUT = "Checkpoint", 1
+_KIND, _LAYOUT = "Checkpoint", 2  # the first layout had another kind of digest
 _PATIENCE = 20  # writing takes at most one in so many seconds
+_FIRST_DIGEST = {DIGEST: "", OLD_DIGEST: 0}  # that of no chunks
 _ADVICE = "Delete that file to start anew, or name another one."
 
 
@@ -44,7 +48,8 @@ class Checkpoint:
         self.path, self._seconds = Path(path), seconds
         self.n_chunks, self.n_rows = 0, 0
         self.content, self.arrays = None, None
-        self._digest, self._stamps, self._layout = 0, None, None
+        self._digest, self._digest_kind = _FIRST_DIGEST[DIGEST], DIGEST
+        self._stamps, self._layout = None, None
         check_places([self.path])
         remove_leftovers(self.path)
         if self.path.exists():
@@ -55,7 +60,9 @@ class Checkpoint:
         content, self.arrays = load_archive(self.path, _KIND, _LAYOUT)
         position, self.content = content["position"], content["saved"]
         self.n_chunks, self.n_rows = position["chunks"], position["rows"]
-        self._digest, self._stamps, self._layout = position["digest"], position["stamps"], position["layout"]
+        if self.n_chunks:
+            self._digest, self._digest_kind = position["digest"], position.get("digest_kind", OLD_DIGEST)
+        self._stamps, self._layout = position["stamps"], position["layout"]
 
     def remaining(self, source, progress=None):
         """Chunks of a source that have not been counted yet.
@@ -64,7 +71,8 @@ class Checkpoint:
         ----------
         source : Source
             What is being read. If the files show that what was counted is still the same, it is skipped. If they do
-            not, it is read again and compared; an error is raised if it has changed.
+            not, it is read again and compared; an error is raised if it has changed. A file of an older version is
+            compared as that version did, with a warning of what this cannot notice.
         progress : callable, optional
             Takes the number of rows that have been compared.
 
@@ -80,17 +88,28 @@ class Checkpoint:
         if self.n_chunks and stamps is not None and stamps == self._stamps:
             return source.chunks(self.n_chunks)
         chunks = iter(source.chunks())
-        digest = n_chunks = n_rows = 0
+        if self.n_chunks and self._digest_kind == OLD_DIGEST:
+            self._warn_of_old_digest()
+        digest, n_chunks, n_rows = _FIRST_DIGEST[self._digest_kind], 0, 0
         while n_chunks < self.n_chunks:
             chunk = next(chunks, None)
             if chunk is None:
                 raise self._changed(f"it ends after {n_chunks}")
-            digest, n_chunks, n_rows = chunk.digest(digest), n_chunks + 1, n_rows + len(chunk)
+            digest = chunk.digest(digest, self._digest_kind)
+            n_chunks, n_rows = n_chunks + 1, n_rows + len(chunk)
             if progress is not None:
                 progress(n_rows)
         if digest != self._digest:
             raise self._changed("they are other ones now")
         return chunks
+
+    def _warn_of_old_digest(self):
+        warnings.warn(
+            f"{self.path} was written by an older version of torusgp, whose digest does not notice an even number of "
+            f"changed signs: it is less sure that the {self.n_rows} rows that were counted are the same than with a "
+            "checkpoint of this version. Delete that file to start anew with one.",
+            stacklevel=4,  # of SufficientStatistics.from_source
+        )
 
     def _changed(self, how):
         return CheckpointError(
@@ -101,7 +120,7 @@ class Checkpoint:
     def count(self, chunks):
         """Note that chunks have been counted."""
         for chunk in chunks:
-            self._digest = chunk.digest(self._digest)
+            self._digest = chunk.digest(self._digest, self._digest_kind)
             self.n_chunks += 1
             self.n_rows += len(chunk)
 
@@ -125,6 +144,7 @@ class Checkpoint:
             "chunks": self.n_chunks,
             "rows": self.n_rows,
             "digest": self._digest,
+            "digest_kind": self._digest_kind,
             "stamps": source.stamps(self.n_chunks),
             "layout": source.layout(),
         }

@@ -4,7 +4,6 @@ With unweighted columns F the sums :math:`(n, F'F, F'y, y'y)` determine posterio
 variance and every subset of the frequencies. They add over chunks, machines and time.
 """
 
-import os
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
@@ -15,28 +14,25 @@ from torusgp.data.checkpoints import Checkpoint, CheckpointError
 from torusgp.data.progress import show_progress
 from torusgp.data.sources import as_source
 from torusgp.data.sources._chunk import batches, joined
-from torusgp.engine.backends import check_resources, choose_backend, has_device, make_sums, sums_rounding
+from torusgp.engine.backends import (
+    MANY_ROWS,
+    check_n_threads,
+    check_resources,
+    choose_backend,
+    count_threads,
+    has_device,
+    make_sums,
+    sums_rounding,
+)
 from torusgp.engine.inference import LinearStatistics
 from torusgp.kernels.index_sets import IndexSet
 from torusgp.kernels.kernel import TorusKernel, to_phases
 from torusgp.storage.archives import load_archive, save_archive
 
 _LAYOUT = 1  # version of the file
-MANY_ROWS = 200_000  # from here on transforms use all cores
 _BLOCK_ROWS = 2**19  # rows that are worked on at once, by one thread
 _UNKNOWN_ROWS = 10**7  # what a source is taken to have that does not know how many it has
 _SMALL_GRID = 2**20  # modes up to which threads take a block of rows each, instead of sharing a transform
-
-
-def count_threads(n_threads, n_samples):
-    """Number of threads of a transform: as asked for, or one for few rows and all available ones for many."""
-    if n_threads is not None:
-        return n_threads
-    if n_samples < MANY_ROWS:
-        return 1
-    limit = os.environ.get("OMP_NUM_THREADS", "")
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
-    return min(available, int(limit)) if limit.isdigit() and int(limit) else available
 
 
 class SufficientStatistics:
@@ -56,7 +52,8 @@ class SufficientStatistics:
         Error of the ``finufft`` sums relative to the number of rows; by default 1e-14 for few rows, where it is cheap,
         and 1e-12 for many.
     n_threads : int, optional
-        Threads of the transforms; by default one for few rows and all for many.
+        Threads of the transforms, at most 1024; -1 for all cores. By default one for few rows and all for many. In a
+        process that was forked it is always one.
     device : str, optional
         Where the ``torch`` sums are gathered and large matrices are factored, such as "cuda".
     precision : {"float64", "float32", "tf32"}, default="float64"
@@ -104,8 +101,9 @@ class SufficientStatistics:
         self.device, self.precision = device, precision
         if self.backend != "finufft":
             check_resources(index_set.n_components, 0, self.backend, device, n_outputs=0, n_evaluations=0)
-        self.tolerance, self.n_threads = 1e-12 if tolerance is None else tolerance, n_threads
+        self.tolerance, self.n_threads = 1e-12 if tolerance is None else tolerance, check_n_threads(n_threads)
         self.n_samples = 0.0
+        self._n_rows = 0  # that were given; the sums count those they have added
         self.log_precision = 0.0
         self.shift, self.scale = np.zeros(n_outputs), np.ones(n_outputs)
         self.squares = np.zeros(n_outputs)
@@ -277,19 +275,22 @@ class SufficientStatistics:
 
         if checkpoint is not None and checkpoint.content is None:
             write()  # shows before the work that it can be done
-        with show_progress(progress, source.n_rows) as show:
+        with show_progress(progress, source.n_rows) as show, ThreadPoolExecutor(1) as helper:
             chunks = source.chunks() if checkpoint is None else checkpoint.remaining(source, show)
             n_rows = 0 if checkpoint is None else checkpoint.n_rows
             show(n_rows)
             for some, last in batches(chunks) if checkpoint is None else batches(chunks, checkpoint.due):
+                # Digests take a tenth of the time of transforms, so they are taken meanwhile; not longer, since the
+                # source may use its memory again.
+                counted = None if checkpoint is None else helper.submit(checkpoint.count, some)
                 if some:
                     batch = joined(some)
                     X = batch.X[:, columns]
                     y = batch.y if adjust is None else adjust(X, batch.y)
                     statistics.update(X, y, batch.sample_weight, batch.noise_scale)
                     n_rows += len(batch)
-                if checkpoint is not None:
-                    checkpoint.count(some)
+                if counted is not None:
+                    counted.result()
                     if last or checkpoint.due():
                         write()
                 show(n_rows)
@@ -342,7 +343,9 @@ class SufficientStatistics:
             # a spread that is all rounding would blow rounding up
             self.scale = np.where(spread > 1e-12 * np.abs(self.shift), spread, 1.0)
             self.scale[self.scale == 0] = 1.0
+        self._n_rows += len(X)
         self._add_blocks(X, y, precision)
+        self._check_counts()
         self.n_samples += float(weight.sum())
         if noise_scale is not None:
             used = weight > 0
@@ -371,6 +374,31 @@ class SufficientStatistics:
             if sums is not self._sums:
                 self._sums.add(sums)
             self.squares = self.squares + squares
+
+    def _check_counts(self):
+        """Raise if the sums are not those of the rows that were given, which would be wrong results in silence."""
+        if self._sums.n_rows != self._n_rows:
+            raise RuntimeError(
+                f"{self._n_rows} rows were given, but {self._sums.n_rows} were summed: was adding rows broken off? "
+                "Gather the statistics anew, from all rows or from a checkpoint."
+            )
+
+    def _check_stored_sums(self):
+        r"""Raise if the sums of a file are of fewer rows than it says, as older versions wrote with ``n_threads=-1``.
+
+        Sample weights :math:`w` and precisions :math:`w p` have :math:`\sum w p \ge n \exp(\sum w \log p / n)`, by
+        the inequality of the means, with :math:`n = \sum w`.
+        """
+        if self.n_samples == 0:
+            return
+        least = self.n_samples * np.exp(self.log_precision / self.n_samples)
+        total = self._sums.constant_sums()[0]
+        if total < least * (1 - max(1e-6, 10 * self.tolerance)):
+            raise ValueError(
+                f"Stored statistics say that they are of {self.n_samples:g} rows, but their sums hold a weight of "
+                f"{total:.6g} instead of at least {least:.6g}: rows were dropped when they were gathered, as older "
+                "versions did with n_threads=-1. Fit again from the rows."
+            )
 
     def _check_rows(self, X, y, sample_weight, noise_scale):
         X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
@@ -413,6 +441,8 @@ class SufficientStatistics:
                 "Statistics can be added only if their index sets, periods and backends agree: "
                 f"{self!r} and {other!r} do not."
             )
+        self._check_counts()
+        other._check_counts()
         if other.n_samples == 0:
             return self
         if self.n_samples == 0:
@@ -421,6 +451,7 @@ class SufficientStatistics:
         total, moment = other._sums.constant_sums()
         self.squares = self.squares + factor**2 * other.squares + 2 * factor * offset * moment + offset**2 * total
         self._sums.add(other._sums, factor, offset)
+        self._n_rows += other._n_rows
         self.n_samples += other.n_samples
         self.log_precision += other.log_precision
         return self
@@ -498,6 +529,7 @@ class SufficientStatistics:
         index_set = self.index_set if index_set is None else index_set
         if not self.holds(index_set):
             raise ValueError(f"{index_set!r} reaches beyond the frequencies of {self!r}.")
+        self._check_counts()
         gram, moments = self._sums.gram(index_set.frequencies), self._sums.moments(index_set.frequencies)
         total = gram[0, 0]
         if center:
@@ -526,6 +558,7 @@ class SufficientStatistics:
 
     def to_archive(self):
         """What :mod:`torusgp.storage.archives` writes: a dictionary for JSON and a dictionary of arrays."""
+        self._check_counts()
         content = {
             "backend": self.backend,
             "tolerance": self.tolerance,
@@ -570,6 +603,8 @@ class SufficientStatistics:
         result.n_samples, result.log_precision = content["n_samples"], content["log_precision"]
         result.shift, result.scale, result.squares = arrays["shift"], arrays["scale"], arrays["squares"]
         result._sums.set_arrays({name[5:]: array for name, array in arrays.items() if name.startswith("sums_")})
+        result._n_rows = result._sums.n_rows
+        result._check_stored_sums()
         return result
 
 

@@ -12,9 +12,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from torusgp.data.blocks import is_dask
 from torusgp.data.checks import check_no_times
 from torusgp.data.sources import is_streamed
-from torusgp.engine.backends import check_resources
+from torusgp.engine.backends import check_n_threads, check_resources, count_threads
 from torusgp.engine.inference import Posterior
-from torusgp.engine.statistics import count_threads
 from torusgp.estimators.features import interaction_limit, make_index_set, resolve_columns
 from torusgp.estimators.regressor_blocks import fit_blocks, predict_blocks
 from torusgp.estimators.regressor_files import load_model, save_model
@@ -119,7 +118,8 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     backend : {"auto", "dense", "finufft", "torch"}, default="auto"
         How sums over rows are computed; "auto" takes the cheapest one.
     n_threads : int, optional
-        Threads of the transforms; by default one for few rows and all for many.
+        Threads of the transforms, at most 1024; -1 for all cores. By default one for few rows and all for many. In a
+        process that was forked it is always one.
     device : str, optional
         Device of PyTorch that takes over what is dense, such as "cuda": sums and predictions in more than three
         dimensions, and large matrices.
@@ -448,6 +448,7 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise ValueError(f"learn holds {sorted(unknown)}; it may hold {known}.")
         if self.n_components != "auto":
             check_budget(self.n_components)
+        check_n_threads(self.n_threads)
         self._compute().choose(np.zeros((1, len(self._columns)), int), 1)
 
     def _validate_rows(self, X, y, sample_weight, noise_scale, reset):

@@ -6,6 +6,7 @@ import numpy as np
 
 from torusgp.data.checkpoints import Checkpoint, CheckpointError
 from torusgp.data.sources import as_source
+from torusgp.engine.backends import check_n_threads
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.estimators.regressor_files import describe, restore, same_parameters
 from torusgp.fitting.rows import Rows, RowSource, transform_tolerance
@@ -25,7 +26,7 @@ def fit_stream(model, X, y, sample_weight, noise_scale, checkpoint):
         statistics = empty_statistics(model, learned, source.n_rows, source.n_outputs)
     else:
         statistics = SufficientStatistics.from_archive(point.content["statistics"], point.arrays).empty()
-        statistics.n_threads = model.n_threads
+        statistics.n_threads = check_n_threads(model.n_threads)
         learned = _take_up(model, point, statistics.period)
         model._report(f"going on from {point.path} after {point.n_rows} rows")
     model.statistics_ = statistics.add_source(

@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
-from torusgp.engine.backends import choose_backend, make_predictor
-from torusgp.engine.statistics import MANY_ROWS, SufficientStatistics, count_threads
+from torusgp.engine.backends import MANY_ROWS, choose_backend, count_threads, make_predictor
+from torusgp.engine.statistics import SufficientStatistics
 from torusgp.fitting.learning import column_variances
 from torusgp.kernels.index_sets import IndexSet, adaptive, from_frequencies
 from torusgp.kernels.kernel import TorusKernel

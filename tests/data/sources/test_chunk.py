@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.data.sources.stores import Table
 from torusgp.data.sources import Chunk
-from torusgp.data.sources._chunk import _DIGEST_BLOCK, batches, joined
+from torusgp.data.sources._chunk import _DIGEST_BLOCK, OLD_DIGEST, batches, joined
 
 
 def make_chunk(n_rows=100, seed=0):
@@ -30,6 +30,25 @@ def test_the_order_of_rows_is_part_of_the_digest(rows):
     order = np.arange(100)
     order[rows] = order[rows[::-1]]
     assert make_chunk().take(order).digest() != make_chunk().digest()
+
+
+@pytest.mark.parametrize("name", ["X", "y"])
+@pytest.mark.parametrize("rows", [slice(2), slice(None, None, 2), slice(None)], ids=["two", "every second", "all"])
+def test_changed_signs_change_the_digest(name, rows):
+    chunk, changed = make_chunk(), make_chunk()
+    getattr(changed, name)[rows] *= -1
+    assert changed.digest() != chunk.digest()
+    assert changed.digest(0, OLD_DIGEST) == chunk.digest(0, OLD_DIGEST)  # which is why there is a new one
+
+
+@given(
+    changes=st.sets(st.tuples(st.integers(0, 99), st.integers(0, 63)), min_size=1, max_size=6),
+)
+def test_no_changes_of_bits_cancel(changes):
+    chunk, changed = make_chunk(), make_chunk()
+    for row, bit in changes:
+        changed.y.reshape(100, -1)[row, -1:].view(np.uint64)[:] ^= np.uint64(1) << np.uint64(bit)
+    assert changed.digest() != chunk.digest()
 
 
 def test_a_change_deep_in_a_large_chunk():
@@ -67,7 +86,10 @@ def test_the_digest_is_of_the_numbers_and_not_of_their_order_in_memory():
 def test_digests_stay_the_same_from_version_to_version():
     """Or checkpoints of an older version would be refused."""
     X = np.arange(6.0).reshape(3, 2)
-    assert Chunk(X, X[:, :1]).digest() == 1558087768
+    chunk = Chunk(X, X[:, :1])
+    assert chunk.digest() == "9fb3ece994b5e4c56a66ec4da0cee2c9"
+    assert chunk.digest(chunk.digest()) == "1828a6b77d0a151ecedd8506672b70bb"
+    assert chunk.digest(0, OLD_DIGEST) == 1558087768
 
 
 def test_parts_are_joined():

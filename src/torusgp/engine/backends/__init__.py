@@ -1,7 +1,8 @@
 """How sums over rows, predictions and factors are computed: one chooser, implementations with the same verbs.
 
-Sums (``add_chunk``, ``add``, ``gram``, ``moments``) are gathered from data, predictors (``mean``, ``variance``,
-``gradient``, ...) evaluate a posterior, and algebras (``factor``) factor its precision. ``dense`` is the reference;
+Sums (``add_chunk``, ``add``, ``gram``, ``moments``) are gathered from data and count the rows they add (``n_rows``),
+predictors (``mean``, ``variance``, ``gradient``, ...) evaluate a posterior, and algebras (``factor``) factor its
+precision. ``dense`` is the reference;
 ``finufft`` gives the same in a time that hardly depends on the number of columns, for up to three dimensions; ``torch``
 is the dense one on a GPU. PyTorch is imported when it is asked for, by its name or by a device.
 """
@@ -22,6 +23,7 @@ from torusgp.engine.backends._resources import (
     check_resources,
     estimate_resources,
 )
+from torusgp.engine.backends._threads import MANY_ROWS, check_n_threads, count_threads
 
 BACKENDS = ("dense", "finufft", "torch")
 
@@ -31,6 +33,7 @@ _FEW_COLUMNS = 512  # up to here a core factors a matrix as fast as a device tha
 
 __all__ = [
     "BACKENDS",
+    "MANY_ROWS",
     "DensePredictor",
     "GramSums",
     "LapackAlgebra",
@@ -38,8 +41,10 @@ __all__ = [
     "NufftPredictor",
     "Resources",
     "TooLargeError",
+    "check_n_threads",
     "check_resources",
     "choose_backend",
+    "count_threads",
     "estimate_resources",
     "has_device",
     "make_algebra",

@@ -19,11 +19,16 @@ def _chunks(n_rows, n_columns):
         yield slice(start, min(start + step, n_rows))
 
 
+def stored_count(arrays):
+    """Number of rows of stored sums; files from before rows were counted begin at zero."""
+    return int(arrays.get("n_rows", 0))
+
+
 class ColumnSums:
     """Sums that are kept for each pair of columns of a fixed list of frequencies."""
 
     def __init__(self, frequencies):
-        self.frequencies = frequencies
+        self.frequencies, self.n_rows = frequencies, 0
 
     def holds(self, frequencies):
         """Whether the sums determine those of these frequencies."""
@@ -71,11 +76,13 @@ class GramSums(ColumnSums):
             # the transpose of a C-ordered array is what the Fortran routine wants: no copy is made
             self._gram = dsyrk(1.0, weighted.T, beta=1.0, c=self._gram, overwrite_c=True)
             self._moments += weighted.T @ (scale[rows] * targets[rows])
+            self.n_rows += size
 
     def add(self, other, factor=1.0, offset=0.0):
         """Add the sums of other rows, whose targets become ``factor * target + offset``."""
         self._moments += factor * other._moments + offset * other._gram[:1].T  # the first row is F'1
         self._gram += other._gram
+        self.n_rows += other.n_rows
 
     def constant_sums(self):
         """Sum of the precisions, and of their products with the targets."""
@@ -105,15 +112,17 @@ class GramSums(ColumnSums):
         for column in range(len(result._gram)):
             result._gram[column + 1 :, column] = 0.0
         result._moments[:] = self.moments(frequencies)
+        result.n_rows = self.n_rows
         return result
 
     def to_arrays(self):
         """Arrays that hold the sums, by name."""
-        return {"gram": self._gram, "moments": self._moments}
+        return {"gram": self._gram, "moments": self._moments, "n_rows": np.array(self.n_rows)}
 
     def set_arrays(self, arrays):
         """Take sums over from arrays of the same names and shapes."""
         self._gram[:], self._moments[:] = arrays["gram"], arrays["moments"]
+        self.n_rows = stored_count(arrays)
 
 
 class DensePredictor:

@@ -12,7 +12,8 @@ from functools import lru_cache
 import finufft
 import numpy as np
 
-from torusgp.engine.backends._dense import DensePredictor
+from torusgp.engine.backends._dense import DensePredictor, stored_count
+from torusgp.engine.backends._threads import count_threads
 
 _CHUNK_ROWS = 2**19
 _ROW_BLOCK = 2**22  # entries gathered at once
@@ -28,7 +29,7 @@ class ModeSums:
 
     def __init__(self, frequencies, n_outputs, tolerance=1e-12, n_threads=1):
         self.box = np.abs(frequencies).max(axis=0)
-        self.tolerance, self.n_threads = tolerance, n_threads
+        self.tolerance, self.n_threads, self.n_rows = tolerance, n_threads, 0
         self._weights = np.zeros(4 * self.box + 1, dtype=complex)
         self._targets = np.zeros((n_outputs, *(2 * self.box + 1)), dtype=complex)
 
@@ -41,7 +42,7 @@ class ModeSums:
         """Sums of no rows, on the same modes and for one thread."""
         result = copy(self)
         result._weights, result._targets = np.zeros_like(self._weights), np.zeros_like(self._targets)
-        result.n_threads = 1
+        result.n_threads, result.n_rows = 1, 0
         return result
 
     def covered(self):
@@ -76,9 +77,11 @@ class ModeSums:
             self._targets[first] += (transform + mirrored) * (sizes[first] / 2)
             if pair.shape[1] == 2:
                 self._targets[first + 1] += (transform - mirrored) * (sizes[first + 1] / 2j)
+        self.n_rows += len(precision)
 
     def _transform(self, points, strengths, shape):
-        plan = finufft.Plan(1, tuple(map(int, shape)), eps=self.tolerance, isign=1, nthreads=self.n_threads)
+        threads = count_threads(self.n_threads, len(strengths))
+        plan = finufft.Plan(1, tuple(map(int, shape)), eps=self.tolerance, isign=1, nthreads=threads)
         plan.setpts(*points)
         return plan.execute(strengths.astype(complex, copy=False))
 
@@ -89,6 +92,7 @@ class ModeSums:
         factor, offset = (np.broadcast_to(value, outputs[:1]).reshape(outputs) for value in (factor, offset))
         self._targets += factor * other._targets + offset * inner
         self._weights += other._weights
+        self.n_rows += other.n_rows
 
     def constant_sums(self):
         """Sum of the precisions, and of their products with the targets."""
@@ -134,15 +138,17 @@ class ModeSums:
         ]
         inner = (slice(m, size - m) for m, size in zip(margin, self._targets.shape[1:], strict=True))
         result._targets[:] = self._targets[(slice(None), *inner)]
+        result.n_rows = self.n_rows
         return result
 
     def to_arrays(self):
         """Arrays that hold the sums, by name."""
-        return {"weights": self._weights, "targets": self._targets}
+        return {"weights": self._weights, "targets": self._targets, "n_rows": np.array(self.n_rows)}
 
     def set_arrays(self, arrays):
         """Take sums over from arrays of the same names and shapes."""
         self._weights[:], self._targets[:] = arrays["weights"], arrays["targets"]
+        self.n_rows = stored_count(arrays)
 
 
 class NufftPredictor(DensePredictor):
@@ -276,7 +282,7 @@ class NufftPredictor(DensePredictor):
             n_trans=len(modes),
             eps=tolerance,
             isign=1,
-            nthreads=self.n_threads,
+            nthreads=count_threads(self.n_threads, len(phases)),
         )
         modes = np.ascontiguousarray(modes if len(modes) > 1 else modes[0])
         for start in range(0, len(phases), _CHUNK_ROWS):

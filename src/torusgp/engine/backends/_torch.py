@@ -6,7 +6,7 @@ for the readable reference.
 
 import numpy as np
 
-from torusgp.engine.backends._dense import ColumnSums, DensePredictor, per_column
+from torusgp.engine.backends._dense import ColumnSums, DensePredictor, per_column, stored_count
 from torusgp.engine.backends._torch_device import (
     DeviceColumns,
     check_precision,
@@ -82,6 +82,7 @@ class TorchSums(ColumnSums):
                 self._moments += columns.T @ weighted
                 for some in self._to_precision(columns).split(rows_at_once(self.precision)):
                     self._add_products(some)
+                self.n_rows += len(packed)
                 previous = self._wait_for(previous)
 
     def _wait_for(self, previous):
@@ -115,6 +116,7 @@ class TorchSums(ColumnSums):
         self._moments[:, 0] += theirs[:, 0]
         for block, added in zip(self._blocks, other._blocks, strict=True):
             block += added.to(self.device)
+        self.n_rows += other.n_rows
 
     def constant_sums(self):
         """Sum of the precisions, and of their products with the targets."""
@@ -154,7 +156,8 @@ class TorchSums(ColumnSums):
     def subset(self, frequencies):
         """Sums of these frequencies alone."""
         result = TorchSums(frequencies, self._moments.shape[1] - 1, self.device, self.precision)
-        result.set_arrays({"gram": self.gram(frequencies), "moments": self.moments(frequencies)})
+        count = np.array(self.n_rows)
+        result.set_arrays({"gram": self.gram(frequencies), "moments": self.moments(frequencies), "n_rows": count})
         return result
 
     def to_arrays(self):
@@ -162,7 +165,7 @@ class TorchSums(ColumnSums):
         upper = self.gram(self.frequencies)
         for row in range(1, len(upper)):
             upper[row, :row] = 0.0
-        return {"gram": upper, "moments": self.moments(self.frequencies)}
+        return {"gram": upper, "moments": self.moments(self.frequencies), "n_rows": np.array(self.n_rows)}
 
     def set_arrays(self, arrays):
         """Take sums over from arrays of the same names and shapes; only the upper triangle counts."""
@@ -174,6 +177,7 @@ class TorchSums(ColumnSums):
         self._moments.zero_()
         self._moments[:, 0] = full[0]
         self._moments[places, 1:] = to_device(arrays["moments"], self.device)
+        self.n_rows = stored_count(arrays)
 
     def __getstate__(self):
         state = {"device": self.device, "precision": self.precision, "n_outputs": self._moments.shape[1] - 1}

@@ -4,10 +4,13 @@ PyTorch is an extra. This module can be imported without it; whoever asks for a 
 """
 
 import importlib
+import os
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+
+from torusgp.engine.backends._threads import is_forked
 
 _ALIGNMENT = 8  # frequencies: rows of columns then begin at multiples of 64 bytes, as tensor cores like it
 _CHUNK_BYTES = {"cpu": 2**26, "cuda": 2**31}  # columns of a chunk of rows: enough to keep the device busy
@@ -29,6 +32,18 @@ def _find_torch() -> Any:
 
 
 torch = _find_torch()
+
+
+def _use_one_thread():
+    """Keep PyTorch out of its OpenMP runtime, as it does itself in the workers that load its data."""
+    if torch is not None:
+        torch.set_num_threads(1)
+
+
+if is_forked():
+    _use_one_thread()
+elif hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
+    os.register_at_fork(after_in_child=_use_one_thread)
 
 
 def check_torch():
