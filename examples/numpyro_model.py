@@ -61,7 +61,7 @@ def main(n_samples=300, n_draws=300, n_components=61):
     sampler = MCMC(NUTS(make_model(kernel, index_set)), num_warmup=n_draws, num_samples=n_draws, progress_bar=False)
     sampler.run(jax.random.PRNGKey(0), X, y)
     draws = {name: np.asarray(values) for name, values in sampler.get_samples().items()}
-    optimum = TorusGPRegressor(period=PERIOD, index_set=index_set, center=False).fit(X, y)
+    optimum = TorusGPRegressor(period=PERIOD, index_set=index_set, intercept=False).fit(X, y)
     return report(draws, optimum, kernel, index_set)
 
 

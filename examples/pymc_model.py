@@ -55,7 +55,7 @@ def main(n_samples=300, n_draws=300, n_components=61):
     with make_model(kernel, index_set, X, y):
         trace = pm.sample(n_draws, tune=n_draws, chains=1, cores=1, random_seed=0, progressbar=False)
     draws = {name: values.to_numpy()[0] for name, values in trace.posterior.items()}
-    optimum = TorusGPRegressor(period=PERIOD, index_set=index_set, center=False).fit(X, y)
+    optimum = TorusGPRegressor(period=PERIOD, index_set=index_set, intercept=False).fit(X, y)
     return report(draws, optimum, kernel, index_set)
 
 

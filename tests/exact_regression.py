@@ -7,15 +7,16 @@ from scipy.optimize import minimize
 HEXAGONAL = [[1.0, 0.0], [0.5, 0.75**0.5]]
 
 
-def exact_posterior(kernel, X, y, points, signal_variance, noise_variance):
-    """Mean and covariance of the function at points; the noise may differ by row."""
-    factor = cho_factor(_covariance(kernel, X, signal_variance, noise_variance))
-    cross = signal_variance * kernel(points, X)
-    return cross @ cho_solve(factor, y), signal_variance * kernel(points) - cross @ cho_solve(factor, cross.T)
+def exact_posterior(kernel, X, y, points, signal_variance, noise_variance, intercept_variance=0.0):
+    """Mean and covariance of the function at points; the noise may differ by row, and a constant kernel be added."""
+    factor = cho_factor(_covariance(kernel, X, signal_variance, noise_variance, intercept_variance))
+    cross = signal_variance * kernel(points, X) + intercept_variance
+    prior = signal_variance * kernel(points) + intercept_variance
+    return cross @ cho_solve(factor, y), prior - cross @ cho_solve(factor, cross.T)
 
 
-def exact_log_evidence(kernel, X, y, signal_variance, noise_variance):
-    return normal_log_density(_covariance(kernel, X, signal_variance, noise_variance), y)
+def exact_log_evidence(kernel, X, y, signal_variance, noise_variance, intercept_variance=0.0):
+    return normal_log_density(_covariance(kernel, X, signal_variance, noise_variance, intercept_variance), y)
 
 
 def normal_log_density(covariance, y):
@@ -25,8 +26,8 @@ def normal_log_density(covariance, y):
     return float(-0.5 * (y @ cho_solve(factor, y) + log_determinant + len(y) * np.log(2 * np.pi)))
 
 
-def _covariance(kernel, X, signal_variance, noise_variance):
-    return signal_variance * kernel(X) + np.diag(np.broadcast_to(noise_variance, len(X)))
+def _covariance(kernel, X, signal_variance, noise_variance, intercept_variance):
+    return signal_variance * kernel(X) + intercept_variance + np.diag(np.broadcast_to(noise_variance, len(X)))
 
 
 def exact_optimum(make_kernel, X, y, starts):

@@ -94,7 +94,7 @@ def test_same_predictions_and_evidence_as_the_regressor(n_components):
         noise_variance=0.2,
         index_set=base.features.index_set,
         learn=(),
-        center=False,
+        intercept=False,
     ).fit(X, y)
     np.testing.assert_allclose(model.evidence().item(), regressor.log_marginal_likelihood_, **SAME)
     new = np.random.default_rng(1).uniform(-50, 50, (30, 2))
@@ -126,7 +126,7 @@ def learn(model):
 def test_training_from_far_off_reaches_the_optimum_of_the_regressor(factors):
     X, y = make_data()
     index_set = adaptive(KERNEL, 61)
-    regressor = TorusGPRegressor(period=PERIOD, index_set=index_set, center=False).fit(X, y)
+    regressor = TorusGPRegressor(period=PERIOD, index_set=index_set, intercept=False).fit(X, y)
     optimum = regressor.kernel_.length_scale
     start = TorusKernel(length_scale=optimum * factors[:2], period=PERIOD)
     base = TorusFeatureKernel(start, index_set=index_set)
@@ -148,7 +148,7 @@ def test_frequencies_follow_the_length_scales_from_far_off(dimension, factors):
     X = rng.uniform(0, 50, (250, dimension))
     truth = TorusKernel(length_scale=np.array([0.8, 1.2, 1.6])[:dimension], period=period)
     y = rng.multivariate_normal(np.zeros(len(X)), truth(X) + 0.01 * np.eye(len(X)), method="cholesky")
-    regressor = TorusGPRegressor(period=period, center=False, n_components=801).fit(X, y)
+    regressor = TorusGPRegressor(period=period, intercept=False, n_components=801).fit(X, y)
     optimum = np.atleast_1d(regressor.kernel_.length_scale)
     base = TorusFeatureKernel(TorusKernel(length_scale=optimum * factors[:dimension], period=period))
     model = Model(X, y, scaled(base, factors[2] * regressor.signal_variance_), factors[3] * regressor.noise_variance_)
@@ -195,7 +195,7 @@ def test_a_period_is_learned():
     X, y = make_data(400)
     index_set = adaptive(KERNEL, 61)
     start = TorusKernel(length_scale=KERNEL.length_scale, period=[24.3, 6.97])
-    options = {"length_scale": KERNEL.length_scale, "index_set": index_set, "center": False, "trend": None}
+    options = {"length_scale": KERNEL.length_scale, "index_set": index_set, "intercept": False, "trend": None}
     names = ("period", "length_scale", "signal_variance", "noise_variance")
     regressor = TorusGPRegressor(period=[24.3, 6.97], learn=names, **options).fit(X, y)
     base = TorusFeatureKernel(start, index_set=index_set, learn_period=True)

@@ -36,13 +36,13 @@ def rows(request):
     return X, y if request.param else y[:, 0]
 
 
-@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])
-def test_fourier_columns_give_the_torus_regressor(rows, center, weighted):
+def test_fourier_columns_give_the_torus_regressor(rows, intercept, weighted):
     X, y = rows
     weight = np.random.default_rng(1).integers(0, 3, 150) if weighted else None
     shared = {"period": [1.0, 2.0], "length_scale": [0.8, 1.1], "index_set": hyperbolic_cross(2, 4)}
-    variances = {"signal_variance": 2.0, "noise_variance": 0.05, "learn": (), "center": center}
+    variances = {"signal_variance": 2.0, "noise_variance": 0.05, "learn": (), "intercept": intercept}
     features = BayesianFeatureRegressor(IndexSetFourierFeatures(**shared), **variances).fit(X, y, weight)
     torus = TorusGPRegressor(**shared, **variances).fit(X, y, weight)
     assert features.log_marginal_likelihood_ == pytest.approx(torus.log_marginal_likelihood_, rel=1e-10)
@@ -82,7 +82,7 @@ def test_learned_evidence_is_at_least_that_of_bayesian_ridge():
     y = X @ [1.0, 2.0, 0.0, -1.0, 0.5] + 0.3 * rng.normal(size=100)
     y -= y.mean()
     ridge = BayesianRidge(fit_intercept=False, lambda_1=0, lambda_2=0, alpha_1=0, alpha_2=0, tol=1e-8).fit(X, y)
-    model = BayesianFeatureRegressor(FunctionTransformer()).fit(X, y)
+    model = BayesianFeatureRegressor(FunctionTransformer(), intercept=False).fit(X, y)
     np.testing.assert_allclose(model.coef_, ridge.coef_, rtol=1e-3, atol=1e-4)
     assert model.noise_variance_ == pytest.approx(1 / ridge.alpha_, rel=1e-3)
     assert model.signal_variance_ == pytest.approx(1 / ridge.lambda_, rel=1e-2)
@@ -143,7 +143,9 @@ def small_problem(names, n_outputs, period=(1.0, 7.0), seed=0):
     transformer = WarpedFourierFeatures(period=period, length_scale=[0.7, 1.4], n_components=12, random_state=0)
     regressor = BayesianFeatureRegressor(transformer, learn=(*VARIANCES, *names))
     regressor.transformer_ = transformer.fit(X)
-    problem = _TransformerProblem(regressor, X, targets, rng.uniform(0.5, 2.0, len(X)))
+    weight = rng.uniform(0.5, 2.0, len(X))
+    regressor._set_variance(targets, weight)
+    problem = _TransformerProblem(regressor, X, targets, weight)
     moves = rng.normal(scale=0.02, size=2 * len(names))
     return problem, np.concatenate([moves, np.log(rng.uniform(0.05, 0.5, 2 * n_outputs))])
 
@@ -166,7 +168,7 @@ class TestLearnedTransformer:
         X, y = draw(80, [0.8, 1.2], [1.0, 7.0], n_outputs=2)
         weight = np.random.default_rng(1).integers(0, 3, 80).astype(float)
         transformer = WarpedFourierFeatures(period=[1.0, 7.0], n_components=20, random_state=0)
-        fixed = {"signal_variance": 0.3, "noise_variance": 0.2, "center": False}
+        fixed = {"signal_variance": 0.3, "noise_variance": 0.2, "intercept": False}
         model = BayesianFeatureRegressor(transformer, learn=(), **fixed).fit(X, y, weight)
         problem = _TransformerProblem(model, X, y, weight)
         loss, _ = problem._loss(np.log([0.3, 0.2, 0.3, 0.2]))

@@ -91,7 +91,7 @@ def exact_case(request):
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_enough_columns_give_the_exact_gaussian_process(exact_case, backend):
     parameters, X, y, points, expected = exact_case
-    model = TorusGPRegressor(**parameters, learn=(), center=False, backend=backend).fit(X, y)
+    model = TorusGPRegressor(**parameters, learn=(), intercept=False, backend=backend).fit(X, y)
     noise, variance = parameters["noise_variance"], np.diag(expected["covariance"])
     mean, covariance = model.predict(points, return_cov=True, include_noise=False)
     np.testing.assert_allclose(mean, expected["mean"], rtol=0, atol=1e-8)
@@ -108,7 +108,7 @@ def test_enough_columns_give_the_exact_gaussian_process(exact_case, backend):
 def test_noise_scale_is_the_exact_gaussian_process_with_known_noise(backend):
     X, y = wavy(100)
     scale, points = np.random.default_rng(0).uniform(0.5, 3, 100), X[:20] + 0.1
-    model = fixed(index_set="adaptive", n_components=501, center=False, backend=backend).fit(X, y, noise_scale=scale)
+    model = fixed(index_set="adaptive", n_components=501, intercept=False, backend=backend).fit(X, y, noise_scale=scale)
     kernel = TorusKernel(length_scale=[0.8, 1.1])
     mean, covariance = exact_posterior(kernel, X, y, points, 1.0, 0.05 * scale**2)
     np.testing.assert_allclose(model.predict(points), mean, rtol=0, atol=1e-8)
@@ -141,7 +141,7 @@ def test_scikit_learn_finds_the_same_optimum():
     X, y = wavy(150)
     kernel = ConstantKernel(1.0, (1e-3, 1e3)) * ProductPeriodic() + WhiteKernel(0.1)
     reference = GaussianProcessRegressor(kernel, alpha=0.0).fit(X, y)
-    model = TorusGPRegressor(n_components=501, center=False).fit(X, y)
+    model = TorusGPRegressor(n_components=501, intercept=False).fit(X, y)
     assert model.log_marginal_likelihood_ == pytest.approx(reference.log_marginal_likelihood_value_, abs=1e-4)
     learned = [model.signal_variance_, *model.kernel_.length_scale, model.noise_variance_]
     np.testing.assert_allclose(learned, np.exp(reference.kernel_.theta), rtol=1e-2)
@@ -164,7 +164,7 @@ def draw(seed, n=300, n_new=200):
 @pytest.mark.parametrize("seed", [s if s < 4 else pytest.param(s, marks=pytest.mark.slow) for s in range(30)])
 def test_learned_values_are_those_of_an_exact_optimiser(seed, n_components):
     X, y, _, _ = draw(seed)
-    model = TorusGPRegressor(center=False, n_components=n_components).fit(X, y)
+    model = TorusGPRegressor(intercept=False, n_components=n_components).fit(X, y)
     learned = np.array([*model.kernel_.length_scale, model.signal_variance_, model.noise_variance_])
     best = exact_optimum(lambda scales: TorusKernel(length_scale=scales), X, y, [learned, [0.5, 0.9, 1.5, 0.09]])
     np.testing.assert_allclose(learned, np.exp(best), rtol=0.02)
@@ -331,12 +331,6 @@ def test_a_period_changes_nothing():
     np.testing.assert_allclose(model.predict(X + HEXAGONAL[0]), model.predict(X), atol=1e-9)
 
 
-def test_center_takes_the_mean_off():
-    X, y = wavy()
-    centered, plain = fixed().fit(X, y), fixed(center=False).fit(X, y - y.mean())
-    np.testing.assert_allclose(centered.predict(X), plain.predict(X) + y.mean(), atol=1e-10)
-
-
 @pytest.mark.slow
 def test_a_million_rows_give_the_same_with_both_backends():
     X, y = wavy(1_000_000)
@@ -498,7 +492,7 @@ MODELS = {
     "Cartesian": TorusGPRegressor(Heat("cartesian"), period=HEXAGONAL, length_scale=0.2, n_components=41),
     "spectrum": TorusGPRegressor(n_components=41, learn={"spectrum", "noise_variance"}),
     "finufft": TorusGPRegressor(n_components=41, backend="finufft", learn=()),
-    "no center": TorusGPRegressor(n_components=41, center=False, learn=[]),
+    "no intercept": TorusGPRegressor(n_components=41, intercept=False, learn=[]),
 }
 pytestmark = pytest.mark.filterwarnings("ignore:The .* columns leave out")  # on purpose: small sets are quick
 

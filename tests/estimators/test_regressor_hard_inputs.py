@@ -68,7 +68,7 @@ def test_units_of_the_targets_do_not_matter(factor, backend):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("n", [1, 2, 3, 10])
+@pytest.mark.parametrize("n", [2, 3, 10])
 def test_few_rows(n, backend):
     X, y = wavy()
     model = TorusGPRegressor(backend=backend).fit(X[:n], y[:n])
@@ -158,6 +158,7 @@ def test_little_noise_on_little_of_the_circle_is_right_or_warned_of(backend, n, 
         warnings.simplefilter("always")
         model.fit(X, y)
     prior = column_variances(TorusKernel(length_scale=0.5), index_set.frequencies)
+    prior[0] += model.intercept_variance_
     exact = exact_variances(X[:, 0], points, prior, 1e-8)
     std = model.predict(points[:, None], return_std=True, include_noise=False)[1]
     warned = any("Rounding in the statistics" in str(one.message) for one in caught)

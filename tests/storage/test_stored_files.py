@@ -43,6 +43,12 @@ def test_models_predict_what_they_did(folder, expected, name):
     np.testing.assert_allclose(std, expected[f"{name}_std"], **TOLERANCE)
 
 
+def test_models_of_the_first_layout_subtract_the_mean_as_if_it_were_known():
+    model = TorusGPRegressor.load(LAYOUTS[0] / "regressor.npz")
+    assert model.intercept is True
+    assert not np.any(model.intercept_variance_)
+
+
 def test_models_keep_what_was_learned_and_noted(folder, expected):
     assert TorusGPRegressor.load(folder / "regressor.npz").notes_ == {"from": "tests"}
     lattice = TorusGPRegressor.load(folder / "lattice.npz")
@@ -85,11 +91,12 @@ def test_passes_are_taken_up(folder, tmp_path):
 
 def test_passes_from_before_a_parameter_was_added(folder, tmp_path):
     path = tmp_path / "checkpoint.npz"
-    content, arrays = load_archive(folder / "checkpoint.npz", "Checkpoint", 2)
-    del content["saved"]["more"]["parameters"]["dict"]["center"]
-    save_archive(path, "Checkpoint", 2, content, arrays)
+    content, arrays = load_archive(folder / "checkpoint.npz", "Checkpoint", 1)
+    parameters = content["saved"]["more"]["parameters"]["dict"]
+    del parameters["intercept" if "intercept" in parameters else "center"]  # its name in the first layout
+    save_archive(path, "Checkpoint", 1, content, arrays)
     with pytest.raises(CheckpointError, match="other parameters"):
-        make_stream_model().set_params(center=False).fit(make_chunks, checkpoint=path)
+        make_stream_model().set_params(intercept=False).fit(make_chunks, checkpoint=path)
     assert make_stream_model().fit(make_chunks, checkpoint=path).n_samples_seen_ == N_CHUNKS * CHUNK
 
 

@@ -317,9 +317,9 @@ class TestEffects:
         found = effect(model, 0, grid=points[:, 0, 0])
         np.testing.assert_allclose(found.std, expected, rtol=5 / np.sqrt(2 * 4000))
 
-    @pytest.mark.parametrize("center", [True, False], ids=["centred", "plain"])
-    def test_all_components_and_the_mean_add_up_to_the_prediction(self, center):
-        model = small_model(center=center)
+    @pytest.mark.parametrize("intercept", [True, False], ids=["intercept", "plain"])
+    def test_all_components_and_the_mean_add_up_to_the_prediction(self, intercept):
+        model = small_model(intercept=intercept)
         X = np.random.default_rng(1).uniform(-100, 100, (20, 3))
         total = sum(effect(model, u)(X[:, u]) for u in subsets(range(3)))
         constant = effect(model, 0, joint=True)(X[:, 0]) - effect(model, 0)(X[:, 0])
@@ -495,11 +495,11 @@ class TestWrongArguments:
         with pytest.raises(NotFittedError):
             call(TorusGPRegressor())
 
-    @pytest.mark.parametrize("center", [True, False], ids=["centred", "plain"])
-    def test_constant_targets(self, center):
+    @pytest.mark.parametrize("intercept", [True, False], ids=["intercept", "plain"])
+    def test_constant_targets(self, intercept):
         X = np.random.default_rng(0).uniform(size=(50, 2))
-        y = np.column_stack([np.cos(X[:, 0]), np.full(50, 1e6 * center)])
-        model = TorusGPRegressor(n_components=21, center=center).fit(X, y)
+        y = np.column_stack([np.cos(X[:, 0]), np.full(50, 1e6 * intercept)])
+        model = TorusGPRegressor(n_components=21, intercept=intercept).fit(X, y)
         with pytest.raises(ValueError, match="predicted function of output 1 is constant"):
             sobol_indices(model)
 

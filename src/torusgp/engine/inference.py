@@ -137,6 +137,26 @@ class Evidence:
         return by_prior, by_noise
 
 
+def inexactness(statistics, prior_variance, noise_variance):
+    r"""Error of B that inexact sums cause; unity would be as large as the prior precision.
+
+    The first column does not count, which is the constant where there is one, however broad its prior. Once it is
+    eliminated, the rest of B has the products :math:`g_{jk} - g_{j0} g_{0k} / (g_{00} + s^2 / \lambda_0)`, with errors
+    of the size of those of :math:`g_{jk}`, times the prior variances of the others; and the precision of the constant
+    itself is a sum of positive terms, known to as many digits as they are.
+
+    Parameters
+    ----------
+    statistics, prior_variance, noise_variance
+        See :func:`evidence`.
+
+    Returns
+    -------
+    float
+    """
+    return float(statistics.rounding * statistics.n_samples * prior_variance[1:].max(initial=0.0) / noise_variance)
+
+
 def evidence(statistics, prior_variance, noise_variance, output=0):
     """Log evidence and posterior of one output of a linear model.
 
@@ -159,7 +179,7 @@ def evidence(statistics, prior_variance, noise_variance, output=0):
     try:
         factor = statistics.algebra.factor(root, noise_variance)
     except np.linalg.LinAlgError:
-        inexact = statistics.rounding * statistics.n_samples * prior_variance.max() / noise_variance
+        inexact = inexactness(statistics, prior_variance, noise_variance)
         raise NotPositiveDefiniteError(
             f"The posterior precision of {len(root)} weights is not positive definite: rounding of the statistics "
             f"amounts to {inexact:.1e} of the prior precision at noise_variance={noise_variance:.3g}. Raise the noise "
@@ -237,10 +257,8 @@ class Posterior:
         self.weights = np.stack([result.weights for result in results], axis=1)
         self.roots = [result.root for result in results]
         self.log_evidence = sum(result.log_evidence for result in results)
-        # Error of B that inexact sums cause; unity would be as large as the prior precision.
         self.inexactness = max(
-            statistics.rounding * statistics.n_samples * prior_variances[:, output].max(initial=0.0) / noise
-            for output, noise in enumerate(noise_variances)
+            inexactness(statistics, prior_variances[:, output], noise) for output, noise in enumerate(noise_variances)
         )
         self._results = results
 

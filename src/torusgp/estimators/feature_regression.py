@@ -1,15 +1,17 @@
 """Bayesian linear regression on the columns of any transformer, with the inference of the torus regressor."""
 
+import warnings
+
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from torusgp.engine.inference import LinearStatistics, Posterior, evidence, with_wall
-from torusgp.estimators.features import IndexSetFourierFeatures
-from torusgp.fitting.learning import limited_blas
-from torusgp.kernels.kernel import check_positive_array
+from torusgp.features import IndexSetFourierFeatures
+from torusgp.inference import LinearStatistics, Posterior, evidence, with_wall
+from torusgp.kernel import check_positive_array
+from torusgp.learning import BROAD, limited_blas
 
 _CHUNK_ROWS = 1024
 _VARIANCES = ("signal_variance", "noise_variance")
@@ -35,8 +37,9 @@ class BayesianFeatureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         the methods of :class:`WarpedFourierFeatures`; a period is learned from where it is given.
     max_samples : int, default=5000
         Length scales and periods are learned on at most so many rows, chosen at random.
-    center : bool, default=True
-        Take the mean of the targets off first.
+    intercept : bool, default=True
+        Whether there is a constant beside the features, with a broad prior around the mean of the targets; see
+        :class:`TorusGPRegressor`.
 
     Attributes
     ----------
@@ -68,14 +71,14 @@ class BayesianFeatureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         noise_variance=0.1,
         learn=("signal_variance", "noise_variance"),
         max_samples=5000,
-        center=True,
+        intercept=True,
     ):
         self.transformer = transformer
         self.signal_variance = signal_variance
         self.noise_variance = noise_variance
         self.learn = learn
         self.max_samples = max_samples
-        self.center = center
+        self.intercept = intercept
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -108,21 +111,46 @@ class BayesianFeatureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         targets = y.astype(float, copy=False).reshape(len(y), -1)
         transformer = IndexSetFourierFeatures() if self.transformer is None else self.transformer
         self.transformer_ = clone(transformer).fit(X)
-        self._center = np.average(targets, axis=0, weights=weight) if self.center else np.zeros(targets.shape[1])
+        self._center = np.average(targets, axis=0, weights=weight) if self.intercept else np.zeros(targets.shape[1])
+        self._set_variance(targets, weight)
         with limited_blas(self.transformer_.transform(X[:1]).shape[1]):
             if set(self.learn) & set(_OF_TRANSFORMER):
                 self._learn_transformer(X, targets - self._center, weight)
             statistics = self._statistics(X, targets - self._center, weight)
             variances = [self._learn_output(statistics, output) for output in range(targets.shape[1])]
         signal, noise = np.array(variances).T
-        prior = np.broadcast_to(signal, (len(statistics.gram), len(signal)))
+        prior = np.stack([self._prior(statistics, *one) for one in enumerate(signal)], axis=1)
         self._posterior = Posterior(statistics, prior, noise)
         self._noise = noise
-        self.coef_ = self._squeeze(self._posterior.weights)
+        self.coef_ = self._squeeze(self._posterior.weights[int(self.intercept) :])
         self.signal_variance_ = self._squeeze(signal)
         self.noise_variance_ = self._squeeze(noise)
         self.log_marginal_likelihood_ = self._posterior.log_evidence
         return self
+
+    def _set_variance(self, targets, weight):
+        """Variance of the targets; that of one row is what was given, of which nothing is then learned."""
+        center = np.average(targets, axis=0, weights=weight)
+        self._variance = np.average((targets - center) ** 2, axis=0, weights=weight)
+        varies = self._variance > 1e-24 * center**2
+        self._has_one_row = bool(weight.sum() <= 1 and not varies.any())
+        if self._has_one_row:
+            given = sum(check_positive_array(getattr(self, name), name, max_ndim=0) for name in _VARIANCES)
+            self._variance = np.full(len(center), float(given))
+            if set(self.learn) & set(_VARIANCES):
+                warnings.warn(
+                    "One row cannot show how much y varies: signal_variance and noise_variance are kept as they were "
+                    "given.",
+                    stacklevel=3,
+                )
+        self._variance[self._variance == 0] = 1e-12  # constant targets
+
+    def _prior(self, statistics, output, signal_variance):
+        """Prior variances of the weights: of the intercept, if there is one, and of the features."""
+        prior = np.full(len(statistics.gram), signal_variance)
+        if self.intercept:
+            prior[0] = BROAD * self._variance[output]
+        return prior
 
     def _learn_transformer(self, X, targets, weight):
         """Put a transformer with learned length scales and periods into the place of the given one."""
@@ -143,10 +171,13 @@ class BayesianFeatureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """Chunks of rows and their columns."""
         for start in range(0, len(X), _CHUNK_ROWS):
             rows = slice(start, start + _CHUNK_ROWS)
-            yield rows, np.asarray(self.transformer_.transform(X[rows]), dtype=float)
+            yield rows, self._with_intercept(np.asarray(self.transformer_.transform(X[rows]), dtype=float))
+
+    def _with_intercept(self, features):
+        return np.hstack([np.ones((len(features), 1)), features]) if self.intercept else features
 
     def _statistics(self, X, targets, weight):
-        n_columns = self.transformer_.transform(X[:1]).shape[1]
+        n_columns = self.transformer_.transform(X[:1]).shape[1] + int(self.intercept)
         gram, moments = np.zeros((n_columns, n_columns)), np.zeros((n_columns, targets.shape[1]))
         for rows, columns in self._columns(X):
             weighted = columns.T * weight[rows]
@@ -156,19 +187,20 @@ class BayesianFeatureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _learn_output(self, statistics, output):
         given = np.array([check_positive_array(getattr(self, name), name, max_ndim=0) for name in _VARIANCES])
-        learned = np.array([name in self.learn for name in _VARIANCES])
+        learned = np.array([name in self.learn and not self._has_one_row for name in _VARIANCES])
         if not learned.any():
             return given
-        n_columns = len(statistics.gram)
+        first = int(self.intercept)
         variance = statistics.squares[output] / statistics.n_samples or 1e-12
-        per_weight = variance * statistics.n_samples / max(np.trace(statistics.gram), 1e-300)  # of a unit mean square
+        # of a unit mean square
+        per_weight = variance * statistics.n_samples / max(np.trace(statistics.gram[first:, first:]), 1e-300)
         limits = np.log([[1e-6 * per_weight, 1e6 * per_weight], [1e-8 * variance, 10 * variance]])
 
         def objective(vector):
             values = np.where(learned, np.exp(vector), given)
-            result = evidence(statistics, np.full(n_columns, values[0]), values[1], output)
+            result = evidence(statistics, self._prior(statistics, output, values[0]), values[1], output)
             by_prior, by_noise = result.gradient()
-            return -result.log_evidence, -np.where(learned, [by_prior.sum(), by_noise], 0.0)
+            return -result.log_evidence, -np.where(learned, [by_prior[first:].sum(), by_noise], 0.0)
 
         start = np.where(learned, np.log([per_weight, 0.1 * variance]), np.log(given))
         bounds = [
@@ -244,7 +276,7 @@ class _TransformerProblem:
         bounds = [(-4.0, 4.0) if name == "length_scale" else (-0.3, 0.3) for name in self._names]
         limits = [bound for bound in bounds for _ in range(self._dimension)]
         for index, value in enumerate(first[len(limits) :]):
-            learned = _VARIANCES[index % 2] in self._regressor.learn
+            learned = _VARIANCES[index % 2] in self._regressor.learn and not self._regressor._has_one_row
             limits.append((value - 12, value + 12) if learned else (value, value))
         scale = np.ones(len(first))
         if "period" in self._names:  # it moves phases by its relative change times the number of turns
@@ -268,7 +300,8 @@ class _TransformerProblem:
             values[name] = values[name] * np.exp(vector[i * self._dimension : (i + 1) * self._dimension])
         return self._transformer.with_parameters(values["length_scale"], values["period"])
 
-    def _statistics(self, columns):
+    def _statistics(self, features):
+        columns = self._regressor._with_intercept(features)
         weighted = columns.T * self._weight
         return LinearStatistics(
             weighted @ columns, weighted @ self._targets, self._weight @ self._targets**2, float(self._weight.sum())
@@ -277,15 +310,16 @@ class _TransformerProblem:
     def _loss(self, vector):
         """Negative log evidence and its gradient."""
         transformer = self._at(vector)
-        columns = transformer.transform(self._X)
-        statistics = self._statistics(columns)
+        features = transformer.transform(self._X)
+        statistics, columns = self._statistics(features), self._regressor._with_intercept(features)
+        first = int(self._regressor.intercept)
         total, slope, by_variances = 0.0, np.zeros(columns.shape), []
         for output, (signal, noise) in enumerate(np.exp(vector[-2 * self._targets.shape[1] :]).reshape(-1, 2)):
-            result = evidence(statistics, np.full(columns.shape[1], signal), noise, output)
+            result = evidence(statistics, self._regressor._prior(statistics, output, signal), noise, output)
             by_prior, by_noise = result.gradient()
-            by_variances += [by_prior.sum(), by_noise]
+            by_variances += [by_prior[first:].sum(), by_noise]
             total += result.log_evidence
             quadratic = result.covariance() + np.outer(result.weights, result.weights)
             slope += (np.outer(self._targets[:, output], result.weights) - columns @ quadratic) / noise
-        gradient = transformer.parameter_gradient(self._X, slope * self._weight[:, None])
+        gradient = transformer.parameter_gradient(self._X, slope[:, first:] * self._weight[:, None])
         return -total, -np.concatenate([*(gradient[name] for name in self._names), by_variances])

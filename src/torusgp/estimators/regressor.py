@@ -9,17 +9,18 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from torusgp.data.blocks import is_dask
-from torusgp.data.checks import check_no_times
-from torusgp.data.sources import is_streamed
-from torusgp.engine.backends import check_n_threads, check_resources, count_threads
-from torusgp.engine.inference import Posterior
-from torusgp.estimators.features import interaction_limit, make_index_set, resolve_columns
-from torusgp.estimators.regressor_blocks import fit_blocks, predict_blocks
-from torusgp.estimators.regressor_files import load_model, save_model
-from torusgp.estimators.regressor_streams import fit_stream
-from torusgp.fitting import learning
-from torusgp.fitting.learning import (
+from torusgp import learning
+from torusgp.backends import check_resources
+from torusgp.blocks import is_dask
+from torusgp.calendar import check_no_times
+from torusgp.features import interaction_limit, make_index_set, resolve_columns
+from torusgp.index_sets import IndexSet, from_frequencies
+from torusgp.index_sets._checks import check_budget
+from torusgp.inference import Posterior
+from torusgp.kernel import TorusKernel, check_positive_array
+from torusgp.lattices import by_length
+from torusgp.learning import (
+    BROAD,
     LEARNABLE,
     Hyperparameters,
     KernelTemplate,
@@ -28,6 +29,7 @@ from torusgp.fitting.learning import (
     learn,
     learn_spectrum,
     period_standard_errors,
+    prior_variances,
     small_against_noise,
 )
 from torusgp.fitting.periods import (
@@ -104,9 +106,11 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         What is learned by maximising the evidence. It may also hold "period", to learn the period along each input
         with the rest, from where it was given or found; "lattice", the same for a whole cell, of which a product kernel
         takes the best basis; "spectrum", the variance of every frequency, after the others. An empty collection keeps
-        everything as given.
-    center : bool, default=True
-        Take the mean of the targets off first; without, the prior mean is zero.
+        everything as given. One row cannot show a variance: it keeps everything as given, with a warning.
+    intercept : bool, default=True
+        Whether the function has a level of its own: a constant with a broad prior, of 100 times the variance of the
+        targets, around their mean. It is estimated with the rest, and its error is part of every interval. Without it
+        the prior mean is zero.
     trend : {"auto", "smooth", None}, default="auto"
         Slow change that is found beside the period, taken off first and added to predictions: a line and waves with
         fewer than two turns over the data. Outside the data's range the line goes on and the waves return after twice
@@ -140,7 +144,9 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     coef_ : ndarray of shape (n_components,) or (n_components, n_outputs)
         Posterior mean of the weights of the unweighted columns.
     prior_variance_ : ndarray of shape (n_components,) or (n_components, n_outputs)
-        Prior variances of these weights.
+        Prior variances of these weights; that of the first, the constant, includes the intercept's.
+    intercept_variance_ : float, or ndarray of shape (n_outputs,)
+        Prior variance of the intercept, zero without one. It is no part of the kernel.
     log_marginal_likelihood_ : float
         Log evidence, summed over outputs.
     truncation_error_ : float
@@ -184,7 +190,7 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         weights=1.0,
         max_interaction=None,
         learn=("length_scale", "signal_variance", "noise_variance"),
-        center=True,
+        intercept=True,
         trend="auto",
         length_scale_bounds=(1e-2, 1e2),
         signal_variance_bounds=None,
@@ -206,7 +212,7 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.weights = weights
         self.max_interaction = max_interaction
         self.learn = learn
-        self.center = center
+        self.intercept = intercept
         self.trend = trend
         self.length_scale_bounds = length_scale_bounds
         self.signal_variance_bounds = signal_variance_bounds
@@ -334,7 +340,7 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _source(self, rows, n_threads=None, tolerance=None):
         compute = self._compute() if n_threads is None else replace(self._compute(), n_threads=n_threads)
-        return RowSource(rows, compute, self.center, self.index_set, tolerance=tolerance)
+        return RowSource(rows, compute, self.intercept, self.index_set, tolerance=tolerance)
 
     def _set_up_period(self, rows):
         """Find what is unknown of the period, and the slow change beside it."""
@@ -417,7 +423,7 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             rows = self._start(X, y, sample_weight, noise_scale)
             self._set_up_period(rows)
             self._set_cap(len(rows.X))
-            source = RowSource(rows, self._compute(), self.center, self.index_set, margin=2.0)
+            source = RowSource(rows, self._compute(), self.intercept, self.index_set, margin=2.0)
             self._first_guess = self._learn(source, self._starting_point(rows, self.period), self._names())
             self.statistics_ = source.covering(self._first_guess, self._template)
         else:
@@ -438,6 +444,7 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         for leftover in ("statistics_", "_first_guess", "_model", "period_search_", "period_std_"):
             if hasattr(self, leftover):
                 delattr(self, leftover)
+        self._has_one_row = False
 
     def _check_parameters(self):
         if isinstance(self.learn, str):
@@ -483,36 +490,52 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self._cap = min(learning.MAX_COMPONENTS, max(2 * first_columns(self._template.dimension), 4 * int(n_samples)))
 
     def _names(self):
-        return tuple(name for name in LEARNABLE if name in self.learn)
+        """What is learned besides periods and the spectrum; of one row nothing is."""
+        return tuple(name for name in LEARNABLE if name in self.learn and not self._has_one_row)
 
     def _starting_point(self, rows, period):
         """Starting values: of the variances from the data, of the length scales as given."""
         n_outputs = rows.y.shape[1]
         kernel = TorusKernel(self.kernel, self.length_scale, period)
         size = 1 if kernel.metric == "cartesian" else self._template.dimension
-        center = np.average(rows.y, axis=0, weights=rows.sample_weight)
-        log_scale = 0.0 if rows.noise_scale is None else 2 * np.log(rows.noise_scale)
-        log_scale = np.average(np.broadcast_to(log_scale, len(rows.y)), weights=rows.sample_weight)
-        self._set_variance(np.average((rows.y - center) ** 2, axis=0, weights=rows.sample_weight), center, log_scale)
-        given = {
+        weight = np.ones(len(rows.y)) if rows.sample_weight is None else rows.sample_weight
+        scale = np.ones(len(rows.y)) if rows.noise_scale is None else rows.noise_scale
+        center = np.average(rows.y, axis=0, weights=weight / scale**2)
+        variance = np.average((rows.y - center) ** 2, axis=0, weights=weight / scale**2)
+        self._set_variance(variance, center, np.average(2 * np.log(scale), weights=weight), weight.sum())
+        names, given = self._names(), self._given_variances(n_outputs)
+        return Hyperparameters(
+            np.broadcast_to(kernel.length_scale, (size,)).copy(),
+            self._variance.copy() if "signal_variance" in names else given["signal_variance"],
+            0.1 * self._typical_noise if "noise_variance" in names else given["noise_variance"],
+            kernel.period,
+            self._intercept_variance(),
+        )
+
+    def _given_variances(self, n_outputs):
+        return {
             name: np.broadcast_to(check_positive_array(getattr(self, name), name, max_ndim=1), (n_outputs,)).copy()
             for name in ("signal_variance", "noise_variance")
         }
-        return Hyperparameters(
-            np.broadcast_to(kernel.length_scale, (size,)).copy(),
-            self._variance.copy() if "signal_variance" in self.learn else given["signal_variance"],
-            0.1 * self._typical_noise if "noise_variance" in self.learn else given["noise_variance"],
-            kernel.period,
-        )
 
-    def _set_variance(self, variance, center, log_scale):
+    def _set_variance(self, variance, center, log_scale, n_samples):
         """Variance of the targets, to which variances are compared; of constant ones what rounding leaves of it.
 
-        That of the noise multiplies the squares of known scales, whose logarithms are ``log_scale`` on average.
+        That of the noise multiplies the squares of known scales, whose logarithms are ``log_scale`` on average. One row
+        has no variance: that of its target is then what was given of signal and noise.
         """
-        rounding = np.maximum(1e-12 * np.abs(center) ** 2, 1e-12)
-        self._variance = np.where(variance > 1e-24 * np.abs(center) ** 2, variance, rounding)
+        varies = variance > 1e-24 * np.abs(center) ** 2
+        self._has_one_row = bool(n_samples <= 1 and not varies.any())
+        if self._has_one_row:
+            given = self._given_variances(len(center))
+            self._variance = given["signal_variance"] + np.exp(log_scale) * given["noise_variance"]
+        else:
+            self._variance = np.where(varies, variance, np.maximum(1e-12 * np.abs(center) ** 2, 1e-12))
         self._typical_noise = self._variance / np.exp(log_scale)
+
+    def _intercept_variance(self):
+        """Prior variance of the intercept of each output; it depends on the targets alone, so evidences compare."""
+        return BROAD * self._variance if self.intercept else np.zeros(len(self._variance))
 
     def _bounds(self):
         def variance_bounds(given, lower, upper, unit, name):
@@ -564,15 +587,29 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _finish(self, learned):
         """Compute the posterior for what was learned, and say what may be wrong with it."""
         hyperparameters, index_set = learned.hyperparameters, learned.index_set
-        linear, center = self.statistics_.linear(index_set, self.center)
+        linear, center = self.statistics_.linear(index_set, self.intercept)
         kernel = self._template.kernel(hyperparameters)
-        prior = column_variances(kernel, index_set.frequencies)[:, None] * hyperparameters.signal_variance
+        prior = prior_variances(column_variances(kernel, index_set.frequencies), hyperparameters)
         noise = hyperparameters.noise_variance
-        if "spectrum" in self.learn:
+        if "spectrum" in self.learn and not self._has_one_row:
             pairs = (np.arange(len(prior)) + 1) // 2
-            prior, noise, _ = learn_spectrum(linear, prior, noise, pairs, "noise_variance" in self.learn, self._report)
+            prior, noise, _ = learn_spectrum(
+                linear,
+                prior,
+                noise,
+                pairs,
+                "noise_variance" in self.learn,
+                self._report,
+                keep_constant=self.intercept,
+            )
             hyperparameters = replace(hyperparameters, noise_variance=noise)
         self._set_model(hyperparameters, index_set, prior, linear, center)
+        if self._has_one_row and self.learn:
+            warnings.warn(
+                "One row cannot show how much y varies: signal_variance, noise_variance and all else are kept as they "
+                "were given, and nothing is learned.",
+                stacklevel=3,
+            )
         gain = self._gain_over_constant(linear, center, self._fitted().posterior.log_evidence)
         if gain < MIN_GAIN:
             warnings.warn(
@@ -611,14 +648,20 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             )
 
     def _gain_over_constant(self, linear, center, log_evidence):
-        """Log evidence over that of a constant and noise; infinite where that is not to be compared with."""
+        """Log evidence over that of an intercept and noise; infinite where that is not to be compared with."""
         learns_both = {"signal_variance", "noise_variance"} <= set(self.learn)
-        n, variance = linear.n_samples, linear.squares / max(linear.n_samples, 1.0)
-        is_constant = variance <= 1e-12 * center**2  # but for rounding
-        if not (learns_both and self.center and n >= _ENOUGH_TO_TELL) or is_constant.any():
+        n, squares = linear.n_samples, linear.squares
+        is_constant = squares <= 1e-12 * center**2 * max(n, 1.0)  # but for rounding
+        if not (learns_both and self.intercept and n >= _ENOUGH_TO_TELL) or is_constant.any():
             return np.inf
-        constant = -0.5 * (n * np.log(2 * np.pi * variance) + n - linear.log_precision)
-        return float(log_evidence - constant.sum())
+        # the evidence of the intercept alone is greatest where n noise^2 + slope noise - squares information = 0
+        information = self._intercept_variance() * linear.gram[0, 0]
+        slope = (n - 1) * information - squares
+        noise = 2 * squares * information / (slope + np.sqrt(slope**2 + 4 * n * squares * information))
+        constant = (
+            n * np.log(2 * np.pi * noise) - linear.log_precision + np.log1p(information / noise) + squares / noise
+        )
+        return float(log_evidence + 0.5 * constant.sum())
 
     def _more_would_help(self, learned):
         """Whether a given number of columns was too small; what a grid cannot show needs no more of them."""
@@ -644,17 +687,16 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         constant = from_frequencies(np.zeros((1, self._template.dimension), dtype=np.int64))
         linear, center = self.statistics_.linear(constant)
         n = linear.n_samples
-        log_scale = -linear.log_precision / n
         # with known noise, squares are weighted by precision
-        self._set_variance(linear.squares / (linear.gram[0, 0] if log_scale else n), center, log_scale)
-        self._set_cap(linear.n_samples)
-        start = self._first_guess.hyperparameters
-        if "signal_variance" in self.learn and search:
+        self._set_variance(linear.squares / linear.gram[0, 0], center, -linear.log_precision / n, n)
+        self._set_cap(n)
+        start = replace(self._first_guess.hyperparameters, intercept_variance=self._intercept_variance())
+        if "signal_variance" in self._names() and search:
             start = replace(start, signal_variance=self._variance.copy())
-        if "noise_variance" in self.learn and search:
+        if "noise_variance" in self._names() and search:
             start = replace(start, noise_variance=0.1 * self._typical_noise)
         learned = self._learn(
-            lambda index_set, kernel: self.statistics_.linear(index_set, self.center)[0],
+            lambda index_set, kernel: self.statistics_.linear(index_set, self.intercept)[0],
             start,
             self._names(),
             search=search,
@@ -679,7 +721,7 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """
         model = self._fitted()
         noise = np.broadcast_to(check_positive_array(noise_variance, "noise_variance", max_ndim=1), len(model.center))
-        linear, center = self.statistics_.linear(model.index_set, self.center)
+        linear, center = self.statistics_.linear(model.index_set, self.intercept)
         hyperparameters = replace(model.hyperparameters, noise_variance=noise.copy())
         self._set_model(hyperparameters, model.index_set, model.prior_variances, linear, center)
         return self
@@ -724,6 +766,11 @@ class TorusGPRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def noise_variance_(self):
         """Variance of the noise, of each output."""
         return self._squeeze(self._fitted().hyperparameters.noise_variance)
+
+    @property
+    def intercept_variance_(self):
+        """Prior variance of the intercept, of each output."""
+        return self._squeeze(self._fitted().hyperparameters.intercept_variance)
 
     @property
     def coef_(self):

@@ -10,7 +10,8 @@ from torusgp.kernels.kernel import TorusKernel
 from torusgp.storage.archives import load_archive, save_archive
 from torusgp.storage.serialisation import from_json, to_json
 
-_KIND, _LAYOUT = "TorusGPRegressor", 1
+_KIND, _LAYOUT = "TorusGPRegressor", 2  # the first had no variance of the intercept
+_RENAMED = {"center": "intercept"}  # parameters of the first layout
 _TECHNICAL = ("n_threads", "verbose", "device")  # parameters that say how, not what
 
 
@@ -27,7 +28,7 @@ def save_model(model, path, notes=None):
 def load_model(cls, path):
     """Read a model written by :func:`save_model`."""
     content, arrays = load_archive(path, _KIND, _LAYOUT)
-    model = cls(**from_json(content["parameters"]))
+    model = cls(**_renamed(from_json(content["parameters"])))
     model.statistics_ = SufficientStatistics.from_archive(
         content["statistics"],
         {name[11:]: array for name, array in arrays.items() if name.startswith("statistics_")},
@@ -35,7 +36,7 @@ def load_model(cls, path):
     restore(model, content, arrays, model.statistics_.period)
     model.notes_ = content.get("notes")
     learned = model._first_guess
-    linear, center = model.statistics_.linear(learned.index_set, model.center)
+    linear, center = model.statistics_.linear(learned.index_set, model.intercept)
     model._set_model(learned.hyperparameters, learned.index_set, arrays["prior_variances"], linear, center)
     return model
 
@@ -71,6 +72,7 @@ def describe(model, hyperparameters, index_set):
         "length_scale": hyperparameters.length_scale,
         "signal_variance": hyperparameters.signal_variance,
         "noise_variance": hyperparameters.noise_variance,
+        "intercept_variance": hyperparameters.intercept_variance,
         "variance": model._variance,
     }
     if model.trend_ is not None:
@@ -99,8 +101,13 @@ def restore(model, content, arrays, period):
     limit = interaction_limit(model.max_interaction, model.index_set)
     model._template = KernelTemplate(kernel.family, index_set.dimension, limit)
     hyperparameters = Hyperparameters(
-        arrays["length_scale"], arrays["signal_variance"], arrays["noise_variance"], kernel.period
+        arrays["length_scale"],
+        arrays["signal_variance"],
+        arrays["noise_variance"],
+        kernel.period,
+        arrays.get("intercept_variance", np.zeros(len(arrays["noise_variance"]))),
     )
+    model._has_one_row = False
     model._first_guess = Learned(hyperparameters, index_set, np.nan)
 
 
@@ -108,5 +115,10 @@ def same_parameters(model, content):
     """Whether a model would be fitted as the one that :func:`describe` took down."""
     here = to_json(model.get_params(deep=False) | {"verbose": 0})["dict"]
     # parameters that did not exist then had the effect of what is the default now
-    there = to_json(type(model)().get_params(deep=False))["dict"] | content["parameters"]["dict"]
+    there = to_json(type(model)().get_params(deep=False))["dict"] | _renamed(content["parameters"]["dict"])
     return all(here[name] == there[name] for name in here if name not in _TECHNICAL)
+
+
+def _renamed(parameters):
+    """Parameters by the names that they have now."""
+    return {_RENAMED.get(name, name): value for name, value in parameters.items()}

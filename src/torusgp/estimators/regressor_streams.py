@@ -86,7 +86,7 @@ def empty_statistics(model, learned, n_rows, n_outputs):
     size = learned.index_set.n_components if model.n_components == "auto" else model.n_components
     index_set = model._select(kernel, size)
     compute = replace(model._compute(), backend=model._compute().choose(index_set.frequencies, n_rows))
-    pool = RowSource(None, compute, model.center, model.index_set, margin=_MARGIN.get(compute.backend, 1.25))
+    pool = RowSource(None, compute, model.intercept, model.index_set, margin=_MARGIN.get(compute.backend, 1.25))
     return SufficientStatistics(
         pool.surroundings(index_set, kernel, n_rows),
         kernel.period,

@@ -27,22 +27,31 @@ _FEW_ROUNDS = 2  # on a set that is too small to be the last
 _FEW_DIMENSIONS = 3  # up to here every length scale is learned on its own from the beginning
 _MOST_TOGETHER = 1001  # columns, at most, while all dimensions share one
 _SCOUT_STEPS = 8  # iterations from each start, before the best one goes on
+_TIE = 0.5  # difference in log evidence between starts that decides nothing
 _SETTLED = 0.02  # change of the logarithm of a length scale up to which the set is kept
 _NEGLIGIBLE_GAIN = 0.1  # gain in log evidence that ends the exchange of sets
 _WORTHWHILE = 1.0  # change of the log evidence that justifies twice the columns
 _FEW_COLUMNS = 1001  # up to here one thread of BLAS is as fast as several, and much faster where cores are busy
 MAX_COMPONENTS = 2000  # the most that n_components="auto" takes
 SMALL_AGAINST_NOISE = 0.01  # truncated variance relative to the noise at which more columns are useless
+# Variance of an intercept, relative to that of the targets: ten of their standard deviations to either side of their
+# mean. The level of a function lies nearer even where rows cover a part of its period. Broader would change nothing: of
+# n rows of noise, such a prior makes the variance of their mean smaller by one part in 100 n.
+BROAD = 100.0
 
 
 @dataclass(frozen=True)
 class Hyperparameters:
-    """Length scales of the dimensions, signal and noise variances of the outputs, and the period or cell."""
+    """Length scales of the dimensions, signal and noise variances of the outputs, and the period or cell.
+
+    The variance of the intercept, of each output or zero, is no part of the kernel and is not learned.
+    """
 
     length_scale: np.ndarray
     signal_variance: np.ndarray
     noise_variance: np.ndarray
     period: object
+    intercept_variance: np.ndarray | float = 0.0
 
     def to_vector(self, names):
         """Logarithms of the named ones, one after the other."""
@@ -103,6 +112,21 @@ class Learned:
 def column_variances(kernel, frequencies):
     """Prior variances of the weights of the unweighted columns, for unit signal variance."""
     return np.repeat(kernel.coefficients(frequencies), 2)[1:] * np.where(np.arange(2 * len(frequencies) - 1), 2.0, 1.0)
+
+
+def prior_variances(unit_variances, hyperparameters):
+    """Prior variances of the weights of every output, shape (n_columns, n_outputs).
+
+    Parameters
+    ----------
+    unit_variances : ndarray of shape (n_columns,)
+        Those of the kernel of signal variance one; see :func:`column_variances`.
+    hyperparameters : Hyperparameters
+        The intercept is a constant too: its variance adds to that of the constant column.
+    """
+    result = unit_variances[:, None] * hyperparameters.signal_variance
+    result[0] += hyperparameters.intercept_variance
+    return result
 
 
 def log_evidence_and_gradient(linear, template, frequencies, hyperparameters):
@@ -195,11 +219,14 @@ def _sum_over_outputs(linear, variances, hyperparameters):
     n_outputs = len(hyperparameters.signal_variance)
     total, by_column, results = 0.0, np.zeros(len(variances)), []
     by_signal, by_noise = np.empty(n_outputs), np.empty(n_outputs)
+    priors = prior_variances(variances, hyperparameters)
     for output in range(n_outputs):
-        signal, noise = hyperparameters.signal_variance[output], hyperparameters.noise_variance[output]
-        result = evidence(linear, signal * variances, noise, output)
+        prior = priors[:, output]
+        result = evidence(linear, prior, hyperparameters.noise_variance[output], output)
         total += result.log_evidence
         by_prior, by_noise[output] = result.gradient()
+        if prior[0] > 0:  # of the constant's variance, only the kernel's share follows the kernel
+            by_prior[0] *= hyperparameters.signal_variance[output] * variances[0] / prior[0]
         by_signal[output] = by_prior.sum()
         by_column += by_prior
         results.append(result)
@@ -505,10 +532,16 @@ class _Problem:
         return best
 
     def best_start(self, start, size):
-        """The best of several starting length scales, after a few steps from each."""
+        """The best of several starting length scales, after a few steps from each.
+
+        A set that is too small to show anything has next to the same evidence for all. Then the shortest goes on, as
+        larger sets may show more; from a long one, which leaves everything to the intercept, nothing leads back.
+        """
         scales = [np.clip(factor * start.length_scale, *self.bounds["length_scale"]) for factor in _STARTS]
         attempts = [self.settle(replace(start, length_scale=scale), size, 1, _SCOUT_STEPS) for scale in scales]
-        return max(attempts, key=lambda attempt: attempt.log_evidence)
+        best = max(attempt.log_evidence for attempt in attempts)
+        ties = [attempt for attempt in attempts if attempt.log_evidence > best - _TIE]
+        return min(ties, key=lambda attempt: np.log(attempt.hyperparameters.length_scale).sum())
 
     def start_together(self, start, size, cap):
         """Where many length scales start: one for all of them is learned first, on as many columns as that takes.
@@ -560,8 +593,13 @@ def small_against_noise(template, learned, fraction=SMALL_AGAINST_NOISE):
     return bool((error * hyperparameters.signal_variance <= fraction * hyperparameters.noise_variance).all())
 
 
-def learn_spectrum(linear, prior_variances, noise_variances, pairs, learn_noise, report, max_iter=200, tolerance=1e-3):
+def learn_spectrum(
+    linear, variances, noise_variances, pairs, learn_noise, report, *, keep_constant=False, max_iter=200, tolerance=1e-3
+):
     """Learn the prior variance of every frequency by expectation maximisation.
+
+    With ``keep_constant``, the constant keeps its variance: that of an intercept is broad, not learned. The steps of
+    the others raise the evidence all the same.
 
     Returns
     -------
@@ -571,11 +609,13 @@ def learn_spectrum(linear, prior_variances, noise_variances, pairs, learn_noise,
     """
     history = []
     for step in range(max_iter):
-        new_prior, new_noise, value = spectrum_step(linear, prior_variances, noise_variances, pairs)
+        new_variances, new_noise, value = spectrum_step(linear, variances, noise_variances, pairs)
         history.append(value)
         if step and value - history[-2] < tolerance:
             break
-        prior_variances = new_prior
+        if keep_constant:
+            new_variances[0] = variances[0]
+        variances = new_variances
         noise_variances = new_noise if learn_noise else noise_variances
     report(f"spectrum learned in {len(history)} steps, log evidence {history[-1]:.6g}")
-    return prior_variances, noise_variances, history
+    return variances, noise_variances, history

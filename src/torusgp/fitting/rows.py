@@ -107,7 +107,8 @@ class RowSource:
         statistics = self.covering(learned, template)
         kernel = template.kernel(learned.hyperparameters)
         ratio = (learned.hyperparameters.signal_variance / learned.hyperparameters.noise_variance).max()
-        ratio *= column_variances(kernel, learned.index_set.frequencies).max() * statistics.n_samples
+        # without the constant, whose rounding is harmless: see torusgp.inference.inexactness
+        ratio *= column_variances(kernel, learned.index_set.frequencies)[1:].max(initial=0.0) * statistics.n_samples
         if statistics.backend != "finufft" or statistics.tolerance * ratio <= INEXACT:
             return statistics
         cheap = len(self._rows.X) * learned.index_set.n_components**2 < _CHEAP_FLOPS

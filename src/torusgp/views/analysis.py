@@ -409,7 +409,7 @@ class _Series:
 
 def _posterior(model):
     """Posterior of the weights of the unweighted columns, and what was taken off the targets."""
-    linear, center = model.statistics_.linear(model.index_set_, model.center)
+    linear, center = model.statistics_.linear(model.index_set_, model.intercept)
     prior = model.prior_variance_.reshape(len(linear.gram), -1)
     return Posterior(linear, prior, np.atleast_1d(model.noise_variance_)), center
 

@@ -73,8 +73,8 @@ def test_the_rows_of_the_fit_are_recognised():
     assert is_fitted_to(model, 1e6 + y[::-1])
     assert not is_fitted_to(model, 1e6 + y[1:])
     assert not is_fitted_to(model, 1e6 + y + 1e-3 * np.cos(X[:, 0]))
-    assert not is_fitted_to(fit(X, y, period=(24.0, 7.0), index_set=tensor(2, 1), center=False), 2 * y)
-    assert is_fitted_to(fit(X, y, period=(24.0, 7.0), index_set=tensor(2, 1), center=False), y)
+    assert not is_fitted_to(fit(X, y, period=(24.0, 7.0), index_set=tensor(2, 1), intercept=False), 2 * y)
+    assert is_fitted_to(fit(X, y, period=(24.0, 7.0), index_set=tensor(2, 1), intercept=False), y)
 
 
 def test_a_weekday_that_moves_on_with_the_hour_is_tied_to_it():

@@ -51,10 +51,14 @@ def length_scale_errors(model):
         return result
     free = np.append([bound is None for bound in bounds_reached(model)], [True, True])
     frequencies = model.index_set_.frequencies
-    linear, _ = model.statistics_.linear(model.index_set_, model.center)
+    linear, _ = model.statistics_.linear(model.index_set_, model.intercept)
     template = KernelTemplate(model.kernel_.family, frequencies.shape[1], model.kernel_.max_interaction)
     here = Hyperparameters(
-        scales, np.array([model.signal_variance_]), np.array([model.noise_variance_]), model.kernel_.period
+        scales,
+        np.array([model.signal_variance_]),
+        np.array([model.noise_variance_]),
+        model.kernel_.period,
+        np.array([model.intercept_variance_]),
     )
     vector = here.to_vector(_NAMES)
 

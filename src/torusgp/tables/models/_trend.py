@@ -1,10 +1,10 @@
 r"""A straight line beside what repeats, estimated together with it.
 
 The model is :math:`y = a + b t + f(x) + \varepsilon`, f the Gaussian process of the regressor, with a flat prior on the
-slope b; the level a is the mean that the regressor takes off. For fixed hyperparameters nothing but means of the same
-regressor is needed. Let :math:`m_t` be its posterior mean where the targets are the times t themselves, and
-:math:`r = t - m_t(X)` what it leaves of them. With the covariance :math:`C = K + s^2 W^{-1}` of targets whose rows have
-the weights W, :math:`s^2 C^{-1} (t - \bar t) = W r`. Generalised least squares therefore are
+slope b; the level a is the intercept of the regressor, part of its covariance K. For fixed hyperparameters nothing but
+means of the same regressor is needed. Let :math:`m_t` be its posterior mean where the targets are the times t
+themselves, and :math:`r = t - m_t(X)` what it leaves of them. With the covariance :math:`C = K + s^2 W^{-1}` of
+targets whose rows have the weights W, :math:`s^2 C^{-1} (t - \bar t) = W r`. Generalised least squares therefore are
 
 .. math:: b = \frac{r' W (y - \bar y)}{r' W (t - \bar t)}, \qquad
    \mathrm{var}(b) = \frac{s^2}{r' W (t - \bar t)},

@@ -10,7 +10,8 @@ class SpectrumDisplay:
     r"""Prior variance of every frequency against its posterior power.
 
     The power is :math:`E[w_c^2 + w_s^2] / 2` for the weights of a cosine and a sine, given the data; its prior
-    expectation is their variance. Where the data say nothing both agree.
+    expectation is their variance. Where the data say nothing both agree. The constant is left out if the model has an
+    intercept, whose prior is broad and says nothing of a spectrum.
 
     Parameters
     ----------
@@ -68,11 +69,17 @@ class SpectrumDisplay:
         prior = estimator.prior_variance_
         prior = prior if prior.ndim == 1 else prior[:, output]
         noise = np.atleast_1d(estimator.noise_variance_)[output]
-        linear, _ = estimator.statistics_.linear(estimator.index_set_, estimator.center)
+        linear, _ = estimator.statistics_.linear(estimator.index_set_, estimator.intercept)
         posterior = evidence(linear, prior, noise, output)
         kept = posterior.inverse_diagonal()
         power = posterior.weights**2 + prior * kept
-        return cls(frequencies, _per_frequency(prior), _per_frequency(power), 1 - _per_frequency(kept))
+        first = int(np.any(estimator.intercept_variance_))
+        return cls(
+            frequencies[first:],
+            _per_frequency(prior)[first:],
+            _per_frequency(power)[first:],
+            1 - _per_frequency(kept)[first:],
+        )
 
     def plot(self, ax=None, *, kind="sorted", **kwargs):
         """Draw prior variance and posterior power on a logarithmic scale.

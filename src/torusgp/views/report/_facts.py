@@ -165,7 +165,7 @@ def entangled_components(model, threshold=0.7):
     frequencies = model.index_set_.frequencies
     if not 1 < 2 * len(frequencies) - 1 <= _MOST_COLUMNS:
         return []
-    linear, _ = model.statistics_.linear(model.index_set_, model.center)
+    linear, _ = model.statistics_.linear(model.index_set_, model.intercept)
     mean = linear.gram[0] / linear.gram[0, 0]
     covariance = (linear.gram / linear.gram[0, 0] - np.outer(mean, mean))[1:, 1:]
     scale = np.sqrt(np.maximum(np.diag(covariance), 1e-8))  # a column that hardly varies is tied to nothing

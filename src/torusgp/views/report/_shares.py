@@ -26,7 +26,7 @@ def shares_of_variance(model):
     constant : ndarray of bool, shape (n_outputs,)
     """
     weights = model.coef_.reshape(model.index_set_.n_components, -1)
-    center = model.statistics_.linear(model.index_set_, model.center)[1]
+    center = model.statistics_.linear(model.index_set_, model.intercept)[1]
     constant = np.sum(weights[1:] ** 2, axis=0) / 2 <= (1e-12 * np.abs(center)) ** 2
     if constant.all():
         return None, constant

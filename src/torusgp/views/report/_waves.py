@@ -26,7 +26,7 @@ class MeanWaves:
 
     @cached_property
     def _gram(self):
-        linear, _ = self.model.statistics_.linear(self.model.index_set_, self.model.center)
+        linear, _ = self.model.statistics_.linear(self.model.index_set_, self.model.intercept)
         return linear.gram / linear.gram[0, 0]
 
     def __call__(self, frequency):
