@@ -8,10 +8,10 @@ from scipy.optimize import minimize
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from torusgp.features import IndexSetFourierFeatures
-from torusgp.inference import LinearStatistics, Posterior, evidence, with_wall
-from torusgp.kernel import check_positive_array
-from torusgp.learning import BROAD, limited_blas
+from torusgp.engine.inference import LinearStatistics, Posterior, evidence, with_wall
+from torusgp.estimators.features import IndexSetFourierFeatures
+from torusgp.fitting.learning import BROAD, limited_blas
+from torusgp.kernels.kernel import check_positive_array
 
 _CHUNK_ROWS = 1024
 _VARIANCES = ("signal_variance", "noise_variance")

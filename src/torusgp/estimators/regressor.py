@@ -9,17 +9,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from torusgp import learning
-from torusgp.backends import check_resources
-from torusgp.blocks import is_dask
-from torusgp.calendar import check_no_times
-from torusgp.features import interaction_limit, make_index_set, resolve_columns
-from torusgp.index_sets import IndexSet, from_frequencies
-from torusgp.index_sets._checks import check_budget
-from torusgp.inference import Posterior
-from torusgp.kernel import TorusKernel, check_positive_array
-from torusgp.lattices import by_length
-from torusgp.learning import (
+from torusgp.data.blocks import is_dask
+from torusgp.data.checks import check_no_times
+from torusgp.data.sources import is_streamed
+from torusgp.engine.backends import check_n_threads, check_resources, count_threads
+from torusgp.engine.inference import Posterior
+from torusgp.estimators.features import interaction_limit, make_index_set, resolve_columns
+from torusgp.estimators.regressor_blocks import fit_blocks, predict_blocks
+from torusgp.estimators.regressor_files import load_model, save_model
+from torusgp.estimators.regressor_streams import fit_stream
+from torusgp.fitting import learning
+from torusgp.fitting.learning import (
     BROAD,
     LEARNABLE,
     Hyperparameters,

@@ -107,7 +107,7 @@ class RowSource:
         statistics = self.covering(learned, template)
         kernel = template.kernel(learned.hyperparameters)
         ratio = (learned.hyperparameters.signal_variance / learned.hyperparameters.noise_variance).max()
-        # without the constant, whose rounding is harmless: see torusgp.inference.inexactness
+        # without the constant, whose rounding is harmless: see torusgp.engine.inference.inexactness
         ratio *= column_variances(kernel, learned.index_set.frequencies)[1:].max(initial=0.0) * statistics.n_samples
         if statistics.backend != "finufft" or statistics.tolerance * ratio <= INEXACT:
             return statistics

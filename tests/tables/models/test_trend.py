@@ -111,7 +111,7 @@ class TestOracle:
         assert line.variance == pytest.approx(1 / precision, rel=1e-8)
 
     def test_what_was_taken_off_first_does_not_matter(self, monkeypatch):
-        monkeypatch.setattr("torusgp.regression._regressor.BROAD", 1e8)  # else relative to what is left of the targets
+        monkeypatch.setattr("torusgp.estimators.regressor.BROAD", 1e8)  # else relative to what is left of the targets
         X, y, time, points, times = make_rows(80, 5)
         results = []
         for taken_off in (0.0, 2.0, -30.0):

@@ -14,9 +14,7 @@ from tests.exact_regression import (
     normal_log_density,
 )
 from torusgp import BayesianFeatureRegressor, IndexSetFourierFeatures, SufficientStatistics, TorusGPRegressor
-from torusgp.analysis import sobol_indices
-from torusgp.index_sets import adaptive, from_frequencies, hyperbolic_cross, tensor
-from torusgp.learning import (
+from torusgp.fitting.learning import (
     BROAD,
     LEARNABLE,
     Hyperparameters,
@@ -25,8 +23,10 @@ from torusgp.learning import (
     _Objective,
     log_evidence_and_gradient,
 )
-from torusgp.rows import INEXACT, Compute, Rows, RowSource
-from torusgp.spectra import SquaredExponential
+from torusgp.fitting.rows import INEXACT, Compute, Rows, RowSource
+from torusgp.kernels.index_sets import adaptive, from_frequencies, hyperbolic_cross, tensor
+from torusgp.kernels.spectra import SquaredExponential
+from torusgp.views.analysis import sobol_indices
 
 BACKENDS = ["dense", "finufft"]
 pytestmark = pytest.mark.filterwarnings("ignore:The .* columns leave out")  # on purpose: small sets are quick
