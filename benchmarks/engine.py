@@ -241,10 +241,10 @@ def _memory(field):
 
 def figure(label, value, *, at_least=None, at_most=None):
     """One measured number, with what is required of it."""
-    met = None
+    value, met = float(value), None
     if at_least is not None or at_most is not None:
         met = (at_least is None or value >= at_least) and (at_most is None or value <= at_most)
-    return {"label": label, "value": float(value), "at_least": at_least, "at_most": at_most, "met": met}
+    return {"label": label, "value": value, "at_least": at_least, "at_most": at_most, "met": met}
 
 
 def format_table(groups):

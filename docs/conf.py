@@ -46,7 +46,8 @@ numpydoc_xref_ignore = "all"
 numpydoc_xref_aliases = {word: word for word in DEFAULT_LINKS} | {
     name: f"{module}.{name}"
     for module, names in {
-        "torusgp": "BayesianFeatureRegressor SufficientStatistics TableModel TorusGPRegressor TorusKernel",
+        "torusgp": "BayesianFeatureRegressor Circle Line Category Lattice Slope SufficientStatistics TableModel Torch "
+        "TorusGPRegressor TorusKernel",
         "torusgp.adapters.torch": "TorusFeatures",
         "torusgp.views.analysis": "Effect SobolIndices",
         "torusgp.data.datasets": "ElectricityDemand LatticeImage LithiumDensity PerforatedPlate Texture",
@@ -55,7 +56,7 @@ numpydoc_xref_aliases = {word: word for word in DEFAULT_LINKS} | {
         "torusgp.fitting.periods": "FoundPeriod PeriodSearch Periodogram Trend TrendColumns",
         "torusgp.data.sources": "Chunk Source",
         "torusgp.kernels.spectra": "Spectrum Warped",
-        "torusgp.tables.models": "Judgement Redundancy",
+        "torusgp.tables.models": "Redundancy Scores SlopeEstimate",
     }.items()
     for name in names.split()
 }

@@ -14,8 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from torusgp import IndexSetFourierFeatures, TorusKernel
-from torusgp.estimators.features import INDEX_SETS
-from torusgp.kernels.index_sets import IndexSet, adaptive
+from torusgp.kernels.index_sets import NAMES, IndexSet, adaptive, named_set
 
 COLUMNS = 121  # a size that several families reach exactly or nearly
 FEWEST_COLUMNS = 9  # the smallest hyperbolic cross in two dimensions
@@ -41,9 +40,9 @@ def compare_index_sets(n_components=COLUMNS, random_state=0):
         raise ValueError(f"The comparison takes {FEWEST_COLUMNS} to {MOST_COLUMNS} columns, got {n_components}.")
     kernel = TorusKernel("squared_exponential", length_scale=[0.25, 1.2], period=[24.0, 7.0])
     weights = kernel.refinement_weights()
-    sets = {name: build(2, n_components=n_components) for name, build in INDEX_SETS.items()}
+    sets = {name: named_set(name, 2, n_components) for name in NAMES if name != "adaptive"}
     for name in ("euclidean", "energy_norm_hyperbolic_cross"):
-        sets[f"{name} *"] = INDEX_SETS[name](2, n_components=n_components, weights=weights)
+        sets[f"{name} *"] = named_set(name, 2, n_components, weights=weights)
     sets["adaptive"] = adaptive(kernel, n_components)
 
     X = np.random.default_rng(random_state).uniform(0, kernel.period, (N_POINTS, 2))

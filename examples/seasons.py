@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.metrics import r2_score
 
-from torusgp import TorusGPRegressor, mean_negative_log_loss
+from torusgp import Circle, TorusGPRegressor, mean_negative_log_loss
 
 PERIOD = (24.0, 7.0, 365.25)  # hours, days, days
 NOISE_STD = 0.25  # gigawatts
@@ -37,9 +37,11 @@ def make_demand(n_years, random_state=0):
     return X, demand + np.random.default_rng(random_state).normal(0, NOISE_STD, len(hours)), demand
 
 
-def fit_and_judge(max_interaction, n_components, train, test):
+def fit_and_evaluate(max_interaction, n_components, train, test):
     """A fitted model, with R2, log loss and coverage of its 90 % intervals on the test rows."""
-    model = TorusGPRegressor(period=PERIOD, max_interaction=max_interaction, n_components=n_components)
+    hour, weekday, day = (Circle(d, period) for d, period in enumerate(PERIOD))
+    seasons = (hour * weekday * day).limited(max_interaction)
+    model = TorusGPRegressor(seasons, n_components=n_components)
     model.fit(*train)
     X, y = test
     mean, std = model.predict(X, return_std=True)
@@ -106,7 +108,7 @@ def main(output=None, n_years=3, n_components=601):
     print(f"{n_train} hours to learn from, {len(y) - n_train} to forecast")
     print(f"{'seasons':13}{'columns':>8}{'R2':>8}{'log loss':>10}{'90 % intervals hold':>21}")
     for name, max_interaction in {"interacting": None, "additive": 1}.items():
-        models[name], scores[name] = fit_and_judge(max_interaction, n_components, train, test)
+        models[name], scores[name] = fit_and_evaluate(max_interaction, n_components, train, test)
         r2, log_loss, coverage = scores[name].values()
         size = models[name].index_set_.n_components
         print(f"{name:13}{size:8}{r2:8.3f}{log_loss:10.3f}{coverage:21.1%}")

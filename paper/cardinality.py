@@ -110,7 +110,7 @@ def check_maps(dimension=3, refinement=4, n_samples=100):
     :math:`\sqrt{\rho / 2^{\eta-1}}` with the number of non-zero entries, while the paper keeps 2^(D-1).
     """
     index_set = hyperbolic_cross(dimension, refinement)
-    features = IndexSetFourierFeatures(index_set=index_set)
+    features = IndexSetFourierFeatures(period=1.0, index_set=index_set)
     X = np.random.default_rng(SEED).uniform(size=(n_samples, dimension))
     sparse = features.fit_transform(X)
     theta, target = 2 * np.pi * X, sparse @ sparse.T

@@ -28,6 +28,7 @@ from paper.common import (
 )
 from torusgp import (
     BayesianFeatureRegressor,
+    Lattice,
     TorusGPRegressor,
     WarpedFourierFeatures,
     find_period,
@@ -41,7 +42,7 @@ KINDS = ("pores", "rubber", "tread")
 SIZES = (49, 93, 201, 397, 793)
 PICTURED_SIZES = (49, 201, 793)
 TABLE_METHODS = ("ENHC", *SEQUENCES)
-LATTICE_METHODS = {"lattice": None, "lattice and trend": "auto"}  # and the trend of the regressor
+LATTICE_METHODS = ("lattice", "lattice and trend")  # without and with slow change beside the lattice
 PICTURED_METHODS = ("ENHC", "RFF", "GHAL", "lattice and trend")
 BELOW_NYQUIST = "ENHC below Nyquist"  # without harmonics that pixels cannot show
 NYQUIST_SIZES = (397, 793)
@@ -102,15 +103,18 @@ def make_model(method, size, period, length_scale=None):
             random_state=SEED,
         )
         return BayesianFeatureRegressor(features, learn=learn)
-    options = {"n_threads": 1}
+    options = {"n_threads": 1, "intercept": False}  # the paper's processes have mean zero, and targets are centred
     if method in LATTICE_METHODS:
+        options["n_components"] = size
+        if method == "lattice":
+            return TorusGPRegressor(Lattice((0, 1), "auto"), **options)
         learn = (*VARIANCES, "length_scale", "lattice")
-        options |= {"period": "auto", "n_components": size, "trend": LATTICE_METHODS[method]}
+        options["period"] = "auto"
     else:
         index_set = energy_norm_hyperbolic_cross(2, n_components=size, sparsity=0.0)
         if method == BELOW_NYQUIST:
             index_set = from_frequencies([k for k in index_set.frequencies if (2 * np.abs(k) <= period).all()])
-        options |= {"period": period, "index_set": index_set, "trend": None, "length_scale": length_scale or 1.0}
+        options |= {"period": period, "index_set": index_set, "length_scale": length_scale or 1.0}
     return TorusGPRegressor(learn=learn, **options)
 
 
@@ -121,9 +125,10 @@ def measure(kind, method, size, period, length_scale=None):
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # few columns leave out much: that is what is measured
-        model.fit(X, y)
+        model.fit(X, y - y.mean())
     seconds = time.perf_counter() - start
     mean, std = model.predict(X_test, return_std=True)
+    mean = mean + y.mean()
     learned = (model.transformer_ if method in SEQUENCES else model).kernel_
     row = {
         "kind": kind,

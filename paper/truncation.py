@@ -76,7 +76,7 @@ def measured(n_samples=300):
     rows = []
     for scale in (0.25, 0.5, 1.0):
         for r in (2, 4, 8):
-            features = IndexSetFourierFeatures(length_scale=scale, index_set=tensor(2, r - 1))
+            features = IndexSetFourierFeatures(period=1.0, length_scale=scale, index_set=tensor(2, r - 1))
             phi = features.fit_transform(X)
             difference = np.abs(phi @ phi.T - features.kernel_(X))
             off_diagonal = difference[~np.eye(n_samples, dtype=bool)]

@@ -5,13 +5,17 @@ import json
 import numpy as np
 import pytest
 
+from benchmarks import open as open_models
 from benchmarks import page, scaling
 from benchmarks.engine import PeriodicProduct
+from benchmarks.open import births, co2, star
 from benchmarks.peers import arms, comparison, problems, runner
 from benchmarks.peers.common import N_BLOCKS, blocks, held_out, on_circles, some_rows
 from benchmarks.peers.outcomes import outcomes, wins
 from benchmarks.peers.report import number
 from torusgp import TorusKernel, mean_negative_log_loss
+from torusgp.kernels.resolve import resolve
+from torusgp.kernels.sums import SumKernel
 
 LENGTH_SCALE = (0.7, 1.9)
 PERIOD = np.array([24.0, 7.0])
@@ -319,3 +323,42 @@ def test_arms_of_scaling_run(dimension):
     assert ("bare transform" in names) == ("statistics, finufft" in names) == (dimension <= 3)
     assert "statistics, dense" in names
     assert all(0 < row["best"] <= row["median"] for row in rows)
+
+
+class TestOpenModels:
+    @pytest.mark.parametrize("folder", [None, "empty"])
+    def test_parts_without_data_are_left_out(self, folder, monkeypatch, tmp_path, capsys):
+        monkeypatch.delenv("TORUSGP_DATA", raising=False)
+        if folder is not None:
+            monkeypatch.setenv("TORUSGP_DATA", str(tmp_path))
+        open_models.main(["--results", str(tmp_path / "open.json")])
+        lines = capsys.readouterr().out.splitlines()
+        assert [line.split(":")[0] for line in lines] == list(open_models.PARTS)
+        for line, part in zip(lines, open_models.PARTS.values(), strict=True):
+            assert "left out" in line
+            assert part.FILE in line
+        assert not (tmp_path / "open.json").exists()
+
+    def test_both_processes_of_carbon_dioxide_have_the_same_kernel(self):
+        X = np.random.default_rng(0).uniform(1958, 2004, (30, 1))
+        model = resolve(co2.fourier_process().kernel, X)
+        variances = np.array([term.variance for term in model.terms])
+        scales = tuple(term.length_scale for term in model.terms)
+        ours = SumKernel(model.torus, model.terms, scales, variances, model.period).gram(X, X)
+        exact = co2.exact_process().kernel
+        np.testing.assert_allclose(ours, exact.k1(X), rtol=1e-12)  # the second one is the noise
+
+    def test_peak_of_a_made_star(self):
+        rng = np.random.default_rng(0)
+        times = np.concatenate([np.arange(0, 90, 0.1), np.arange(700, 790, 0.1)])
+        flux = np.sin(2 * np.pi * times / 4.2) + 0.1 * rng.normal(size=len(times))
+        assert star.highest_peak(times, flux, 900) == pytest.approx(4.2, abs=0.05)
+        X, y = star.half_days(times, flux, 900)
+        assert np.diff(X.time).max() == pytest.approx(star.EMPTY, abs=1)
+        assert len(X) == len(y) == pytest.approx(360, abs=2)
+
+    def test_paired_differences_count_weeks(self):
+        first = np.repeat([1.0, 3.0, 2.0], 7)
+        mean, error = births.paired_difference(np.append(first, 99.0), np.zeros(22))  # a day of no whole week
+        assert mean == pytest.approx(2.0)
+        assert error == pytest.approx(1 / np.sqrt(3))

@@ -93,7 +93,7 @@ def make_arms(period, settings, names, sizes=(None,)):
 
 def describe(settings):
     """What each method is and how its hyperparameters are found, for the page."""
-    from torusgp.fitting.learning import MAX_COMPONENTS
+    from torusgp.fitting.schedule import MAX_COMPONENTS
 
     exact = f"{settings.exact_rows:,}"
     scales = f"{LENGTH_SCALES[0]:g}, {LENGTH_SCALES[1]:g}, ... {LENGTH_SCALES[-1]:g}"

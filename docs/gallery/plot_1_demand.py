@@ -21,7 +21,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from torusgp import TorusGPRegressor, analysis, mean_negative_log_loss
+from torusgp import Circle, TorusGPRegressor, analysis, mean_negative_log_loss
 from torusgp.data.datasets import load_electricity_demand
 from torusgp.views.plotting import AttributionDisplay, CalibrationDisplay, EffectDisplay
 
@@ -58,12 +58,14 @@ print(f"{len(y_train)} rows to learn from, {len(y_test)} to forecast")
 # %%
 # Fit
 # ---
-# Length scales, signal and noise variance are learned from one pass over the rows. ``max_interaction=1`` gives the
-# model that adds seasons up, for comparison.
+# Length scales, signal and noise variance are learned from one pass over the rows. Limited to interactions of one
+# season, the product is the model that adds seasons up, for comparison.
 
+hour, weekday, day = (Circle(name, period) for name, period in zip(SEASONS, PERIOD, strict=True))
+seasons = hour * weekday * day
 models = {
-    "interacting": TorusGPRegressor(period=PERIOD, n_components=401).fit(X_train, y_train),
-    "additive": TorusGPRegressor(period=PERIOD, n_components=101, max_interaction=1).fit(X_train, y_train),
+    "interacting": TorusGPRegressor(seasons, n_components=401).fit(X_train, y_train),
+    "additive": TorusGPRegressor(seasons.limited(1), n_components=101).fit(X_train, y_train),
 }
 print(f"{'seasons':12}{'columns':>8}{'R2':>7}{'log loss':>10}{'in 90 % intervals':>19}")
 for name, model in models.items():

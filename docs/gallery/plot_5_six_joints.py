@@ -14,11 +14,14 @@ which of them matter, and can a thousand columns be enough?
 # one turns a slightly bent tool about its axis, so it matters little. Heights are in metres, angles in degrees.
 
 # sphinx_gallery_thumbnail_number = 3
+from functools import reduce
+from operator import mul
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from torusgp import TorusGPRegressor, analysis
+from torusgp import Circle, TorusGPRegressor, analysis
 from torusgp.views.plotting import AttributionDisplay, CoefficientDisplay, PredictionDisplay
 
 JOINTS = ["base", "shoulder", "elbow", "forearm", "wrist", "tool"]
@@ -53,17 +56,18 @@ truth = height(test.to_numpy())
 # %%
 # How many joints act together?
 # -----------------------------
-# Rotations multiply, so joints act in groups. ``max_interaction`` limits the groups that a model may have; the noise
+# Rotations multiply, so joints act in groups. ``limited`` says how large the groups of a model may be; the noise
 # that it learns then holds what it cannot explain. The adaptive index set takes the 1001 largest coefficients of the
 # kernel and follows the length scales while they are learned; a full grid up to frequency 2 would have 15625.
 #
 # In six dimensions one should not ask for few columns: groups of four joints have columns only in a large set, and
 # joints that matter in such groups alone look useless to a small one.
 
+joints = reduce(mul, [Circle(joint, 360) for joint in JOINTS])
 models = {
-    "no interactions": TorusGPRegressor(period=360, n_components=101, max_interaction=1),
-    "up to three": TorusGPRegressor(period=360, n_components=601, max_interaction=3),
-    "all": TorusGPRegressor(period=360, n_components=1001),
+    "no interactions": TorusGPRegressor(joints.limited(1), n_components=101),
+    "up to three": TorusGPRegressor(joints.limited(3), n_components=601),
+    "all": TorusGPRegressor(joints, n_components=1001),
 }
 print(f"{'interactions':16}{'columns':>8}{'error (mm)':>12}{'noise, learned (mm)':>21}{'in 95 % intervals':>19}")
 for name, model in models.items():

@@ -76,7 +76,7 @@ def judge_example(record):
 def judge_kernel_sign():
     scale, half_turn = 1.0, np.array([[0.0], [0.5]])
     printed = np.exp(-(np.cos(np.pi) - 1) / scale**2)
-    exact = TorusKernel(length_scale=scale)(half_turn)[0, 1]
+    exact = TorusKernel(length_scale=scale, period=1.0)(half_turn)[0, 1]
     return verdict(
         0,
         f"at half a period, l = 1: {printed:.2f} as printed, {exact:.3f} for the kernel",

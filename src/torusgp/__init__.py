@@ -7,9 +7,11 @@ from torusgp.engine.statistics import SufficientStatistics
 from torusgp.estimators.feature_regression import BayesianFeatureRegressor
 from torusgp.estimators.features import IndexSetFourierFeatures
 from torusgp.estimators.regressor import TorusGPRegressor
+from torusgp.estimators.settings import Torch
 from torusgp.estimators.warped_features import WarpedFourierFeatures
 from torusgp.fitting.periods import find_period
 from torusgp.kernels import index_sets, spectra
+from torusgp.kernels.axes import Category, Circle, Lattice, Line, Slope
 from torusgp.kernels.kernel import TorusKernel
 from torusgp.tables.calendar import CalendarPhases
 from torusgp.tables.models import TableModel
@@ -19,9 +21,15 @@ from torusgp.views.metrics import mean_negative_log_loss, mean_negative_log_loss
 __all__ = [
     "BayesianFeatureRegressor",
     "CalendarPhases",
+    "Category",
+    "Circle",
     "IndexSetFourierFeatures",
+    "Lattice",
+    "Line",
+    "Slope",
     "SufficientStatistics",
     "TableModel",
+    "Torch",
     "TorusGPRegressor",
     "TorusKernel",
     "WarpedFourierFeatures",

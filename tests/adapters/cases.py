@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from torusgp import TorusKernel
+from torusgp import Category, Circle, Lattice, Line, Slope, TorusKernel
 from torusgp.kernels.index_sets import adaptive, hyperbolic_cross, tensor
 from torusgp.kernels.spectra import Heat, Matern, RationalQuadratic, SquaredExponential, TorusMatern
 
@@ -76,3 +76,57 @@ def expected_slopes(kernel, index_set):
 
 def inputs(kernel, index_set, n_samples=25):
     return 40 * np.random.default_rng(0).normal(size=(n_samples, index_set.dimension))
+
+
+# Expressions -------------------------------------------------------------------------------------------------------
+
+
+def _line(input, length_scale, **options):
+    return Line(input, range=(0.0, 10.0), length_scale=length_scale, **options)
+
+
+EXPRESSIONS = {
+    "line": _line(0, 2.0),
+    "rough_line": 1.7 * _line(0, 2.0, family="matern52"),
+    "circle_by_line": Circle(0, 24.0, length_scale=0.8) * _line(1, 3.0),
+    "sum": 1.3 * Circle(0, 24.0, length_scale=0.8) * _line(1, 3.0) + 0.6 * _line(1, 1.0, family="matern32"),
+    "line_first": _line(1, 3.0) * Circle(0, 24.0, "matern52", 0.9) + 0.2 * Circle(0, 24.0),
+    "one_input": Circle("time", 3.0) * _line("time", 4.0) + _line("time", 1.5) + 0.5 * Circle("time", 7.0),
+    "three": (Circle(0, 24.0) * _line(1, 3.0) * Circle(2, 7.0, "heat")).limited(2) + 2.0 * _line(2, 4.0),
+    "lattice": Lattice((0, 1), OBLIQUE, length_scale=0.9) * _line(2, 3.0) + Lattice((0, 1), OBLIQUE, Heat("cartesian")),
+}
+
+
+def sum_case(name, n_components=301):
+    kernel = TorusKernel(EXPRESSIONS[name])
+    return kernel, adaptive(kernel, n_components)
+
+
+def sum_inputs(kernel, n_samples=25):
+    """Rows within the ranges of all lines; circles take them too."""
+    return np.random.default_rng(0).uniform(0, 10, (n_samples, len(kernel.sum.torus.names)))
+
+
+def expected_sum_std(kernel, index_set):
+    variances = np.repeat(kernel.coefficients(index_set.frequencies), 2)[1:]
+    return np.sqrt(np.where(np.arange(len(variances)), 2.0, 1.0) * variances)
+
+
+def expected_sum_slopes(kernel, index_set):
+    """Derivatives of the logarithms of the standard deviations in those of all length scales, then of all variances."""
+    frequencies, parts = index_set.frequencies, kernel.sum.term_coefficients(index_set.frequencies)
+    shares = parts / parts.sum(axis=0)
+    slopes = [
+        share[:, None] * term.log_coefficients_gradient(frequencies, scales, kernel.period)
+        for share, term, scales in zip(shares, kernel.sum.terms, kernel.sum.scales, strict=True)
+    ]
+    return 0.5 * np.hstack([*slopes, shares.T])[pair_of_column(index_set)]
+
+
+REFUSED = {
+    "Slope": (Circle(0, 24.0) + Slope(1), "plain column, not a kernel: add it to the mean of your model"),
+    "Category": (Circle(0, 24.0) * Category(1, levels=[0, 1]), "category 1 cannot be used here"),
+    "cell": (Lattice((0, 1), OBLIQUE, cell_bounds="free"), "give the cell that it has learned"),
+    "auto": (Circle(0, "auto") + Circle(0, 24.0), "period that is to be found or learned: give a number"),
+    "bounds": (Circle(0, 24.0, period_bounds=(20.0, 30.0)), "period that is to be found or learned: give a number"),
+}

@@ -1,20 +1,35 @@
 """The formulas that all adapters share, evaluated by NumPy."""
 
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import multivariate_normal
 
-from tests.adapters.cases import CASES, HEXAGON, TOLERANCE, expected_std, inputs, with_limit
-from torusgp import TorusKernel
-from torusgp.adapters._expansion import Expansion
-from torusgp.adapters._libraries import ArrayLibrary
+from tests.adapters.cases import (
+    CASES,
+    EXPRESSIONS,
+    HEXAGON,
+    REFUSED,
+    TOLERANCE,
+    expected_std,
+    expected_sum_std,
+    inputs,
+    sum_case,
+    sum_inputs,
+    with_limit,
+)
+from torusgp import Circle, IndexSetFourierFeatures, Line, TorusGPRegressor, TorusKernel
+from torusgp.adapters._expansion import Expansion, index_set_at, prior_linearized
+from torusgp.adapters._libraries import NUMPY
 from torusgp.adapters._tables import tabulate
 from torusgp.engine.basis import reference_columns
 from torusgp.kernels.index_sets import adaptive, hyperbolic_cross, tensor
 from torusgp.kernels.spectra import Heat, Matern, RationalQuadratic, SquaredExponential, TorusMatern, Warped
 
-NUMPY = ArrayLibrary(np, np.asarray)
 FAMILIES = [
     SquaredExponential(),
     Matern(0.5),
@@ -129,6 +144,125 @@ def test_cartesian_bounds_follow_the_cell():
     )
 
 
+def features_of(kernel, index_set, X):
+    expansion = Expansion(kernel, index_set)
+    std = expansion.standard_deviations(NUMPY, list(kernel.sum.scales), kernel.sum.variances)
+    return std * expansion.constant_columns(X, kernel.period)
+
+
+class TestExpressions:
+    @pytest.mark.parametrize("name", EXPRESSIONS)
+    def test_features_are_those_of_the_transformer(self, name):
+        kernel, index_set = sum_case(name)
+        X = sum_inputs(kernel)
+        named = pd.DataFrame(X, columns=kernel.sum.torus.names)
+        expected = IndexSetFourierFeatures(EXPRESSIONS[name], index_set=index_set).fit_transform(named)
+        np.testing.assert_allclose(features_of(kernel, index_set, X), expected, rtol=0, atol=1e-10)
+
+    @pytest.mark.parametrize("name", EXPRESSIONS)
+    def test_features_times_themselves_are_the_kernel(self, name):
+        kernel, index_set = sum_case(name)
+        X = sum_inputs(kernel)
+        phi = features_of(kernel, index_set, X)
+        bound = kernel.truncation_error(index_set) + kernel.aliasing_error()
+        assert np.abs(phi @ phi.T - kernel(X)).max() < bound + 1e-10
+        assert bound < 0.3
+
+    @pytest.mark.parametrize("name", EXPRESSIONS)
+    def test_standard_deviations_at_other_length_scales_and_variances(self, name):
+        kernel, index_set = sum_case(name, 101)
+        scales = [scale * factor for scale, factor in zip(kernel.sum.scales, (0.8, 1.3, 0.9), strict=False)]
+        variances = kernel.sum.variances * np.array([2.0, 0.1, 3.0])[: len(scales)]
+        other = TorusKernel.from_sum(replace(kernel.sum, scales=tuple(scales), variances=variances))
+        found = Expansion(kernel, index_set).standard_deviations(NUMPY, scales, variances)
+        np.testing.assert_allclose(found, expected_sum_std(other, index_set), rtol=1e-10, atol=1e-200)
+
+    @pytest.mark.parametrize("name", EXPRESSIONS)
+    def test_columns_of_a_library_are_those_of_the_basis(self, name):
+        kernel, index_set = sum_case(name, 61)
+        X = 30 * np.random.default_rng(1).normal(size=(25, len(kernel.sum.torus.names)))  # many beyond the ranges
+        expansion = Expansion(kernel, index_set)
+        expected = reference_columns(kernel.phases(X), index_set.frequencies)
+        period = kernel.period
+        for found in (expansion.columns(NUMPY, X, period, period.ndim == 2), expansion.constant_columns(X, period)):
+            np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE["columns"])
+
+    def test_evidence_is_that_of_the_regressor(self):
+        rng = np.random.default_rng(0)
+        X = rng.uniform(0, 10, (200, 2))
+        y = np.sin(X[:, 0]) * X[:, 1] / 10 + np.cos(X[:, 1]) + 0.1 * rng.normal(size=200)
+        model = TorusGPRegressor(EXPRESSIONS["sum"], noise_variance=0.02, learn=(), intercept=False, n_components=501)
+        fitted = model.fit(X, y).fitted_
+        kernel = TorusKernel.from_sum(
+            replace(model.kernel_.sum, variances=model.signal_variance_ * model.kernel_.sum.variances)
+        )
+        phi = features_of(kernel, fitted.index_set, X)
+        expected = multivariate_normal(np.zeros(200), phi @ phi.T + 0.02 * np.eye(200)).logpdf(y)
+        assert model.log_marginal_likelihood_ == pytest.approx(expected, abs=1e-9)
+
+    def test_a_set_for_shorter_length_scales_on_the_same_circles(self):
+        expression = Circle(0, 24.0) * Line(1, range=(0, 10), length_scale=5.0)
+        kernel, shortest = TorusKernel(expression), [np.array([1.0, 3.0])]
+        chosen = index_set_at(expression, 401, {"x0 * x1": shortest[0]})
+        assert chosen == index_set_at(kernel, 401, shortest)
+        short = TorusKernel.from_sum(replace(kernel.sum, scales=tuple(shortest)))
+        assert short.truncation_error(chosen) < 1e-4 < short.truncation_error(adaptive(kernel, 401))
+        X = sum_inputs(kernel)
+        std = Expansion(kernel, chosen).standard_deviations(NUMPY, shortest, np.ones(1))
+        phi = std * Expansion(kernel, chosen).constant_columns(X, kernel.period)
+        np.testing.assert_allclose(phi @ phi.T, short(X), atol=1e-4)
+
+    def test_periods_of_circles(self):
+        kernel, index_set = sum_case("one_input", 61)
+        expansion = Expansion(kernel, index_set)
+        assert expansion.n_circles == 2
+        found = expansion.with_circles(NUMPY, np.array([3.5, 8.0]))
+        expected = kernel.period.copy()
+        expected[kernel.sum.torus.kinds("circle")] = 3.5, 8.0
+        np.testing.assert_array_equal(found, expected)
+
+    def test_rows_beyond_a_range_are_named(self):
+        kernel, index_set = sum_case("circle_by_line", 61)
+        with pytest.warns(UserWarning, match="1 rows lie beyond the range of a line"):
+            prior_linearized(
+                NUMPY,
+                lambda _: False,
+                np.array([[1.0, 5.0], [1.0, 11.0]]),
+                kernel,
+                index_set,
+                [1.0],
+                None,
+                None,
+                (0.01, 100),
+            )
+
+    @pytest.mark.parametrize("name", REFUSED)
+    def test_what_is_refused_says_what_to_do(self, name):
+        expression, message = REFUSED[name]
+        with pytest.raises(ValueError, match=message):
+            Expansion(expression, tensor(2, 2))
+
+    def test_a_category_in_a_kernel_is_refused(self):
+        kernel = TorusKernel(REFUSED["Category"][0])
+        with pytest.raises(ValueError, match="category 'x1' cannot be used here"):
+            Expansion(kernel, tensor(2, 1))
+
+    def test_length_scales_of_another_number(self):
+        kernel, index_set = sum_case("sum", 61)
+        expansion = Expansion(kernel, index_set)
+        with pytest.raises(ValueError, match=r"length_scale of the term 'x0 \* x1' must be .* 2 entries"):
+            expansion.standard_deviations(NUMPY, [np.ones(3), np.ones(1)], np.ones(2))
+        with pytest.raises(ValueError, match="length_scale must have one entry for each of the terms"):
+            index_set_at(kernel, 61, [1.0])
+        with pytest.raises(ValueError, match="length_scale must have the keys"):
+            index_set_at(kernel, 61, {"hour": 1.0})
+
+    def test_inputs_are_named(self):
+        kernel, index_set = sum_case("one_input", 61)
+        with pytest.raises(ValueError, match=r"X must have shape \(n_samples, 1\), with time, got \(4, 2\)"):
+            Expansion(kernel, index_set).constant_columns(np.zeros((4, 2)), kernel.period)
+
+
 class TestTables:
     def test_series_and_slopes_of_known_functions(self):
         table = tabulate(lambda scale: np.array([np.log(scale), np.log1p(scale**2), 3.0]), (0.01, 100.0), "test")
@@ -174,7 +308,7 @@ class TestErrors:
     kernel = TorusKernel(length_scale=[0.5, 0.7], period=[2.0, 3.0])
 
     def test_not_a_kernel(self):
-        with pytest.raises(ValueError, match=r"kernel must be a torusgp\.TorusKernel, got 'matern32'"):
+        with pytest.raises(ValueError, match=r"kernel must be a torusgp\.TorusKernel or an expression, got 'matern32'"):
             Expansion("matern32", tensor(2, 2))
 
     def test_not_an_index_set(self):

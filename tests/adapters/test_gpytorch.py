@@ -1,11 +1,13 @@
 import copy
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from tests.adapters.cases import CASES, OBLIQUE, inputs, with_limit
-from torusgp import TorusGPRegressor, TorusKernel
+from tests.adapters.cases import CASES, EXPRESSIONS, OBLIQUE, REFUSED, inputs, sum_case, sum_inputs, with_limit
+from torusgp import Circle, Line, TorusGPRegressor, TorusKernel
+from torusgp.kernels.axes import Product
 from torusgp.kernels.index_sets import adaptive, tensor
 from torusgp.kernels.spectra import Heat
 
@@ -16,6 +18,7 @@ from gpytorch.kernels import AdditiveStructureKernel, RBFKernel, ScaleKernel  # 
 from torusgp.adapters.gpytorch import TorusFeatureKernel  # noqa: E402  # after the skip
 
 PERIOD = [24.0, 7.0]
+MIXED = EXPRESSIONS["sum"]
 KERNEL = TorusKernel(length_scale=[0.7, 1.1], period=PERIOD)
 # Both solve the same equations in double precision, one by Woodbury's identity on rows, one by columns
 SAME = {"rtol": 0, "atol": 1e-9}
@@ -54,6 +57,13 @@ def make_data(n_samples=200, random_state=0):
     return X, y + 0.3 * rng.normal(size=n_samples)
 
 
+def make_mixed_data(n_samples=200):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (n_samples, 2)) * [100, 10]
+    y = np.exp(np.cos(2 * np.pi * X[:, 0] / 24)) * np.sin(X[:, 1] / 2) + np.cos(3 * X[:, 1])
+    return X, y + 0.2 * rng.normal(size=n_samples)
+
+
 def scaled(base, signal_variance):
     kernel = ScaleKernel(base)
     kernel.outputscale = signal_variance
@@ -88,9 +98,7 @@ def test_same_predictions_and_evidence_as_the_regressor(n_components):
     base = TorusFeatureKernel(KERNEL, n_components=n_components)
     model = Model(X, y, scaled(base, 1.7), 0.2)
     regressor = TorusGPRegressor(
-        period=PERIOD,
-        length_scale=KERNEL.length_scale,
-        signal_variance=1.7,
+        1.7 * Circle(0, PERIOD[0], length_scale=0.7) * Circle(1, PERIOD[1], length_scale=1.1),
         noise_variance=0.2,
         index_set=base.features.index_set,
         learn=(),
@@ -195,7 +203,7 @@ def test_a_period_is_learned():
     X, y = make_data(400)
     index_set = adaptive(KERNEL, 61)
     start = TorusKernel(length_scale=KERNEL.length_scale, period=[24.3, 6.97])
-    options = {"length_scale": KERNEL.length_scale, "index_set": index_set, "intercept": False, "trend": None}
+    options = {"length_scale": KERNEL.length_scale, "index_set": index_set, "intercept": False}
     names = ("period", "length_scale", "signal_variance", "noise_variance")
     regressor = TorusGPRegressor(period=[24.3, 6.97], learn=names, **options).fit(X, y)
     base = TorusFeatureKernel(start, index_set=index_set, learn_period=True)
@@ -241,6 +249,120 @@ class _Evidence(torch.nn.Module):
 
     def forward(self):
         return self.model.evidence()
+
+
+class TestExpressions:
+    @pytest.mark.parametrize("name", EXPRESSIONS)
+    def test_matrices_are_those_of_the_kernel(self, name):
+        kernel, index_set = sum_case(name)
+        X = torch.tensor(sum_inputs(kernel))
+        base = TorusFeatureKernel(EXPRESSIONS[name], index_set=index_set)
+        error = kernel.truncation_error(index_set) + kernel.aliasing_error() + 1e-10
+        np.testing.assert_allclose(base(X).to_dense().detach(), kernel(X.numpy()), rtol=0, atol=error)
+        np.testing.assert_allclose(base(X, X[:7]).to_dense().detach(), kernel(X.numpy(), X[:7]), rtol=0, atol=error)
+        np.testing.assert_allclose(base(X, diag=True).detach(), kernel.variance, rtol=0, atol=error)
+
+    def test_same_predictions_and_evidence_as_the_regressor(self):
+        X, y = make_mixed_data()
+        regressor = TorusGPRegressor(MIXED, noise_variance=0.05, learn=(), intercept=False, n_components=301).fit(X, y)
+        base = TorusFeatureKernel(regressor.kernel_, index_set=regressor.index_set_)
+        model = Model(X, y, scaled(base, regressor.signal_variance_), 0.05)
+        np.testing.assert_allclose(model.evidence().item(), regressor.log_marginal_likelihood_, **SAME)
+        new = np.random.default_rng(1).uniform(0, 1, (30, 2)) * [100, 10]
+        with torch.no_grad():
+            function = model.eval()(torch.tensor(new))
+        mean, std = regressor.predict(new, return_std=True, include_noise=False)
+        np.testing.assert_allclose(function.mean, mean, **SAME)
+        np.testing.assert_allclose(function.stddev, std, **SAME)
+
+    def test_evidence_and_its_gradient(self):
+        X, y = make_mixed_data(20)
+        model = Model(X, y, TorusFeatureKernel(MIXED, n_components=13, learn_period=True), 0.2)
+        parameters = dict(model.named_parameters())
+        assert len(parameters) == 4  # length scales, variances, period, noise
+
+        def evidence(*values):
+            return torch.func.functional_call(_Evidence(model), dict(zip(names, values, strict=True)), ())
+
+        names = [f"model.{name}" for name in parameters]
+        values = [value.detach().clone().requires_grad_() for value in parameters.values()]
+        assert torch.autograd.gradcheck(evidence, values, atol=1e-6)
+
+    @pytest.mark.parametrize("factor", [0.5, 2.5])
+    def test_training_from_far_off_reaches_the_optimum_of_the_regressor(self, factor):
+        X, y = make_mixed_data(250)
+        regressor = TorusGPRegressor(MIXED, intercept=False, n_components=601).fit(X, y)
+        start = [factor * scales for scales in regressor.kernel_.sum.scales]
+        far = TorusKernel.from_sum(replace(regressor.kernel_.sum, scales=tuple(start)))
+        base = TorusFeatureKernel(far)
+        before = base.features.index_set
+        model = Model(X, y, base, 0.2)
+        learn(model)
+        assert base.features.index_set != before
+        np.testing.assert_allclose(model.evidence().item(), regressor.log_marginal_likelihood_, atol=0.1)
+        for name, found in base.term_lengthscales.items():
+            np.testing.assert_allclose(found.detach()[0], regressor.kernel_.length_scale[name], rtol=0.05)
+        expected = regressor.signal_variance_ * regressor.kernel_.sum.variances
+        np.testing.assert_allclose(base.variance.detach()[0], expected, rtol=0.1)
+
+    def test_what_is_fixed_stays(self):
+        X, y = make_mixed_data(60)
+        line = Line(1, range=(0, 10), length_scale=2.0, length_scale_bounds="fixed")
+        base = TorusFeatureKernel(Circle(0, 24.0) * line + Product((Circle(0, 24.0),), 0.5, "fixed"), n_components=61)
+        model = Model(X, y, base, 0.2)
+        (-model.evidence()).backward()
+        assert base.raw_lengthscale.grad[0, 1] == base.raw_variance.grad[0, 1] == 0
+        assert (base.raw_lengthscale.grad[0, [0, 2]] != 0).all()
+
+    def test_variances_have_constraints_and_priors(self):
+        prior = gpytorch.priors.LogNormalPrior(0.0, 1.0)
+        base = TorusFeatureKernel(
+            MIXED, n_components=61, variance_constraint=gpytorch.constraints.Interval(0.1, 5.0), variance_prior=prior
+        )
+        np.testing.assert_allclose(base.variance.detach()[0], [1.3, 0.6])
+        values = {name: closure(module) for name, module, _, closure, _ in base.named_priors()}
+        assert torch.equal(values["variance_prior"], base.variance)
+        assert base.term_names == ("x0 * x1", "x1 (2)")
+
+    def test_batches(self):
+        base = TorusFeatureKernel(MIXED, n_components=61, batch_shape=torch.Size([2]))
+        base.lengthscale = torch.tensor([[[0.8, 3.0, 1.0]], [[1.5, 2.0, 1.2]]])
+        base.variance = torch.tensor([[[1.0, 0.5]], [[0.3, 2.0]]])
+        X = torch.tensor(make_mixed_data(6)[0])
+        together = base.eval()(X).to_dense()
+        for batch in range(2):
+            alone = TorusFeatureKernel(MIXED, index_set=base.features.index_set)
+            alone.lengthscale, alone.variance = base.lengthscale[batch].detach(), base.variance[batch].detach()
+            np.testing.assert_allclose(together[batch].detach(), alone(X).to_dense().detach(), atol=1e-12)
+
+    def test_state_is_restored(self):
+        X = torch.tensor(make_mixed_data(6)[0])
+        base = TorusFeatureKernel(MIXED, n_components=61)
+        base.lengthscale = 1.7 * base.lengthscale.detach()
+        base.choose_index_set(91)
+        restored = TorusFeatureKernel(MIXED, n_components=61)
+        restored.load_state_dict(base.state_dict())
+        for other in (restored, copy.deepcopy(base)):
+            assert torch.equal(other(X).to_dense(), base(X).to_dense())
+
+    def test_rows_to_learn_from_beyond_a_range(self):
+        base = TorusFeatureKernel(MIXED, n_components=61)
+        X = torch.tensor([[1.0, 5.0], [1.0, 11.0]])
+        with pytest.raises(ValueError, match="Row 1 to learn from lies beyond the range of a line"):
+            base(X).to_dense()
+        assert base.eval()(X).to_dense().shape == (2, 2)
+
+    @pytest.mark.parametrize("name", REFUSED)
+    def test_what_is_refused_says_what_to_do(self, name):
+        expression, message = REFUSED[name]
+        with pytest.raises(ValueError, match=message):
+            TorusFeatureKernel(expression)
+
+    def test_arguments_of_one_product(self):
+        with pytest.raises(ValueError, match="ard_num_dims must be left out: the terms have 3 length scales"):
+            TorusFeatureKernel(MIXED, ard_num_dims=2)
+        with pytest.raises(ValueError, match="put a ScaleKernel around it"):
+            _ = TorusFeatureKernel(KERNEL, n_components=5).variance
 
 
 class TestConventions:
@@ -395,6 +517,6 @@ class TestErrors:
             base.period_length = 3.0
 
     def test_inputs_of_another_dimension(self):
-        base = TorusFeatureKernel(TorusKernel(length_scale=0.5), index_set=tensor(2, 2))
+        base = TorusFeatureKernel(TorusKernel(length_scale=0.5, period=1.0), index_set=tensor(2, 2))
         with pytest.raises(ValueError, match=r"X must have shape \(n_samples, 2\)"):
             base(torch.zeros(5, 3)).to_dense()

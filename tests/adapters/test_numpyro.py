@@ -1,7 +1,20 @@
 import numpy as np
 import pytest
 
-from tests.adapters.cases import CASES, OBLIQUE, TOLERANCE, expected_slopes, expected_std, inputs
+from tests.adapters.cases import (
+    CASES,
+    EXPRESSIONS,
+    OBLIQUE,
+    REFUSED,
+    TOLERANCE,
+    expected_slopes,
+    expected_std,
+    expected_sum_slopes,
+    expected_sum_std,
+    inputs,
+    sum_case,
+    sum_inputs,
+)
 from torusgp import TorusKernel
 from torusgp.engine.basis import reference_columns
 from torusgp.kernels.index_sets import adaptive, hyperbolic_cross, tensor
@@ -96,7 +109,7 @@ def test_single_precision(name):
 @pytest.mark.parametrize("family", ["squared_exponential", "matern32", "heat"])
 def test_extreme_length_scales_have_finite_gradients(family, precision, request):
     request.getfixturevalue(precision)
-    kernel, index_set = TorusKernel(family, [1.0]), tensor(1, 30)
+    kernel, index_set = TorusKernel(family, [1.0], 1.0), tensor(1, 30)
 
     @jax.jit
     @jax.value_and_grad
@@ -107,6 +120,45 @@ def test_extreme_length_scales_have_finite_gradients(family, precision, request)
         value, gradient = total(jax.numpy.array([length_scale]))
         assert np.isfinite(value)  # one that is not finite would spoil the sum
         assert np.isfinite(gradient).all()
+
+
+@pytest.mark.usefixtures("double_precision")
+class TestExpressions:
+    @pytest.mark.parametrize("name", EXPRESSIONS)
+    def test_columns_standard_deviations_and_their_slopes(self, name):
+        kernel, index_set = sum_case(name, 61)
+        X, sizes = sum_inputs(kernel), np.cumsum([len(scales) for scales in kernel.sum.scales])
+
+        def linearized(vector):
+            scales = jax.numpy.split(jax.numpy.exp(vector[: sizes[-1]]), sizes[:-1])
+            variance = jax.numpy.exp(vector[sizes[-1] :])
+            return prior_linearized(X, EXPRESSIONS[name], index_set, scales, variance=variance)
+
+        start = np.log(np.concatenate([*kernel.sum.scales, kernel.sum.variances]))
+        columns, std = linearized(start)
+        expected = reference_columns(kernel.phases(X), index_set.frequencies)
+        np.testing.assert_allclose(columns, expected, rtol=0, atol=TOLERANCE["columns"])
+        np.testing.assert_allclose(std, expected_sum_std(kernel, index_set), rtol=1e-9)
+        found = jax.jit(jax.jacobian(lambda vector: jax.numpy.log(linearized(vector)[1])))(start)
+        expected = expected_sum_slopes(kernel, index_set)
+        assert (np.abs(found - expected) / np.maximum(1, np.abs(expected))).max() < 2 * TOLERANCE["slope"]
+
+    def test_traced_inputs_and_periods(self):
+        kernel, index_set = sum_case("one_input", 31)
+        X, circles = sum_inputs(kernel, 5), kernel.period[kernel.sum.torus.kinds("circle")]
+
+        def columns(X, period):
+            return prior_linearized(X, kernel, index_set, kernel.length_scale, period=period)[0]
+
+        expected = reference_columns(kernel.phases(X), index_set.frequencies)
+        for found in (columns(X, circles), columns(X, None), jax.jit(columns)(X, circles), jax.jit(columns)(X, None)):
+            np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE["columns"])
+        check_grads(columns, (X, circles), order=1, atol=1e-5, rtol=1e-5, eps=1e-6)
+
+    def test_by_names_of_the_terms_and_without_variances(self):
+        kernel, index_set = sum_case("sum", 61)
+        _, found = prior_linearized(sum_inputs(kernel), kernel, index_set, kernel.length_scale)
+        np.testing.assert_allclose(found, expected_sum_std(kernel, index_set), rtol=1e-9)
 
 
 class TestErrors:
@@ -126,3 +178,13 @@ class TestErrors:
     def test_length_scales_of_another_number(self):
         with pytest.raises(ValueError, match="an array with 2 entries"):
             prior_linearized(np.zeros((4, 2)), KERNEL, adaptive(KERNEL, 9), np.ones(3))
+
+    @pytest.mark.parametrize("name", REFUSED)
+    def test_expressions_that_are_refused(self, name):
+        expression, message = REFUSED[name]
+        with pytest.raises(ValueError, match=message):
+            prior_linearized(np.zeros((4, 2)), expression, tensor(2, 2), [1.0])
+
+    def test_variance_of_one_product(self):
+        with pytest.raises(ValueError, match="variance is for the terms of an expression"):
+            prior_linearized(np.zeros((4, 2)), KERNEL, adaptive(KERNEL, 9), 0.5, variance=[1.0])

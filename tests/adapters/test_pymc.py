@@ -1,7 +1,20 @@
 import numpy as np
 import pytest
 
-from tests.adapters.cases import CASES, OBLIQUE, TOLERANCE, expected_slopes, expected_std, inputs
+from tests.adapters.cases import (
+    CASES,
+    EXPRESSIONS,
+    OBLIQUE,
+    REFUSED,
+    TOLERANCE,
+    expected_slopes,
+    expected_std,
+    expected_sum_slopes,
+    expected_sum_std,
+    inputs,
+    sum_case,
+    sum_inputs,
+)
 from torusgp import TorusKernel
 from torusgp.engine.basis import reference_columns
 from torusgp.kernels.index_sets import adaptive, hyperbolic_cross, tensor
@@ -73,7 +86,7 @@ def test_variable_inputs_and_periods(period):
 @pytest.mark.parametrize("family", ["squared_exponential", "matern32", "heat"])
 def test_extreme_length_scales_have_finite_gradients(family):
     length_scale = pt.vector(shape=(1,))
-    _, std = prior_linearized(np.zeros((1, 1)), TorusKernel(family, [1.0]), tensor(1, 30), length_scale)
+    _, std = prior_linearized(np.zeros((1, 1)), TorusKernel(family, [1.0], 1.0), tensor(1, 30), length_scale)
     function = pytensor.function([length_scale], [std, pytensor.grad(std.sum(), length_scale)], mode=FAST)
     for value in (1e-6, 1e-3, 0.01, 100.0, 1e3, 1e6):
         assert all(np.isfinite(found).all() for found in function([value]))
@@ -96,6 +109,51 @@ def test_data_of_a_model_can_be_replaced():
     np.testing.assert_allclose(function(point), columns @ (expected_std(expected, index_set) * point["z"]), rtol=1e-9)
 
 
+class TestExpressions:
+    @pytest.mark.parametrize("name", EXPRESSIONS)
+    def test_columns_standard_deviations_and_their_slopes(self, name):
+        kernel, index_set = sum_case(name, 61)
+        X, terms = sum_inputs(kernel), kernel.sum.terms
+        scales = [pt.vector(shape=term.length_scale.shape) for term in terms]
+        variance = pt.vector(shape=(len(terms),))
+        columns, std = prior_linearized(
+            X, EXPRESSIONS[name], index_set, [pt.exp(one) for one in scales], variance=pt.exp(variance)
+        )
+        slopes = pt.concatenate([pt.jacobian(pt.log(std), one, vectorize=True) for one in (*scales, variance)], axis=1)
+        values = dict(zip(scales, map(np.log, kernel.sum.scales), strict=True))
+        columns, std, slopes = evaluate([columns, std, slopes], {**values, variance: np.log(kernel.sum.variances)})
+        expected = reference_columns(kernel.phases(X), index_set.frequencies)
+        np.testing.assert_allclose(columns, expected, rtol=0, atol=TOLERANCE["columns"])
+        np.testing.assert_allclose(std, expected_sum_std(kernel, index_set), rtol=1e-9)
+        expected = expected_sum_slopes(kernel, index_set)
+        assert (np.abs(slopes - expected) / np.maximum(1, np.abs(expected))).max() < 2 * TOLERANCE["slope"]
+
+    def test_variable_inputs_and_periods(self):
+        kernel, index_set = sum_case("one_input", 31)
+        X, circles = sum_inputs(kernel, 5), kernel.period[kernel.sum.torus.kinds("circle")]
+        variable_X, period = pt.matrix(shape=(None, 1)), pt.vector(shape=circles.shape)
+        expected = reference_columns(kernel.phases(X), index_set.frequencies)
+        for given in ({"period": period}, {}):
+            graph, _ = prior_linearized(variable_X, kernel, index_set, kernel.length_scale, **given)
+            variables = [variable_X, period] if given else [variable_X]
+            found = pytensor.function(variables, graph, mode=FAST)(*[X, circles][: len(variables)])
+            np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE["columns"])
+
+    def test_a_model_with_sampled_variances(self):
+        kernel, index_set = sum_case("sum", 61)
+        X = sum_inputs(kernel)
+        with pymc.Model() as model:
+            scales = {name: pymc.LogNormal(f"l {name}", shape=len(one)) for name, one in kernel.length_scale.items()}
+            variance = [pymc.HalfNormal(f"variance of {name}") for name in kernel.terms]
+            columns, std = prior_linearized(X, kernel, index_set, scales, variance=variance)
+            pymc.Deterministic("f", columns @ (std * pymc.Normal("z", size=index_set.n_components)))
+            values = [*kernel.length_scale.values(), *kernel.sum.variances, np.ones(index_set.n_components)]
+            point = {variable.name: value for variable, value in zip(model.free_RVs, values, strict=True)}
+            function = model.compile_fn(model["f"], inputs=model.free_RVs, mode=FAST, on_unused_input="ignore")
+        expected = reference_columns(kernel.phases(X), index_set.frequencies) @ expected_sum_std(kernel, index_set)
+        np.testing.assert_allclose(function(point), expected, rtol=1e-9)
+
+
 class TestErrors:
     def test_inputs_of_another_dimension(self):
         index_set = adaptive(KERNEL, 9)
@@ -111,3 +169,13 @@ class TestErrors:
     def test_length_scales_of_another_number(self):
         with pytest.raises(ValueError, match="an array with 2 entries"):
             prior_linearized(np.zeros((4, 2)), KERNEL, adaptive(KERNEL, 9), np.ones(3))
+
+    @pytest.mark.parametrize("name", REFUSED)
+    def test_expressions_that_are_refused(self, name):
+        expression, message = REFUSED[name]
+        with pytest.raises(ValueError, match=message):
+            prior_linearized(np.zeros((4, 2)), expression, tensor(2, 2), [1.0])
+
+    def test_variance_of_one_product(self):
+        with pytest.raises(ValueError, match="variance is for the terms of an expression"):
+            prior_linearized(np.zeros((4, 2)), KERNEL, adaptive(KERNEL, 9), 0.5, variance=[1.0])

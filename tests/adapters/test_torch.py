@@ -1,12 +1,26 @@
 import copy
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from tests.adapters.cases import CASES, OBLIQUE, TOLERANCE, expected_slopes, expected_std, inputs
-from torusgp import IndexSetFourierFeatures, TorusKernel
+from tests.adapters.cases import (
+    CASES,
+    EXPRESSIONS,
+    OBLIQUE,
+    TOLERANCE,
+    expected_slopes,
+    expected_std,
+    expected_sum_slopes,
+    expected_sum_std,
+    inputs,
+    sum_case,
+    sum_inputs,
+)
+from torusgp import Circle, IndexSetFourierFeatures, Line, TorusKernel
 from torusgp.engine.basis import reference_columns
+from torusgp.kernels.axes import Product
 from torusgp.kernels.index_sets import adaptive, hyperbolic_cross, tensor
 from torusgp.kernels.spectra import Heat
 
@@ -123,7 +137,7 @@ class TestGradients:
     @pytest.mark.parametrize("family", ["squared_exponential", "matern32", "rational_quadratic", "heat"])
     @pytest.mark.parametrize("dtype", ["float32", "float64"])
     def test_extreme_length_scales_have_finite_gradients(self, family, length_scale, dtype):
-        kernel = TorusKernel(family, [1.0, 1.0], max_interaction=1)
+        kernel = TorusKernel(family, [1.0, 1.0], 1.0, max_interaction=1)
         features = TorusFeatures(kernel, index_set=hyperbolic_cross(2, 30), learn=())
         scale = torch.tensor([length_scale, 1.0], dtype=getattr(torch, dtype), requires_grad=True)
         X = torch.tensor([[0.2, 0.7]], dtype=getattr(torch, dtype))
@@ -133,13 +147,121 @@ class TestGradients:
         assert torch.isfinite(scale.grad).all()
 
     def test_coefficients_far_below_rounding_have_their_slope(self):
-        kernel = TorusKernel(length_scale=[50.0])
+        kernel = TorusKernel(length_scale=[50.0], period=1.0)
         features = TorusFeatures(kernel, index_set=tensor(1, 40), learn=())
         scale = torch.tensor([50.0], requires_grad=True)
         last = features(torch.zeros(1, 1), scale)[0, -2]
         (slope,) = torch.autograd.grad(last.log(), scale)
         assert 0 < last < 1e-80  # the coefficient is its square
         np.testing.assert_allclose(50.0 * slope.item(), -40.0, rtol=1e-4)  # c_k falls with the 2k-th power
+
+
+class TestExpressions:
+    @pytest.mark.parametrize("name", EXPRESSIONS)
+    def test_features(self, name):
+        kernel, index_set = sum_case(name, 61)
+        X = sum_inputs(kernel)
+        expected = expected_sum_std(kernel, index_set) * reference_columns(kernel.phases(X), index_set.frequencies)
+        for given in (kernel, EXPRESSIONS[name]):
+            features = TorusFeatures(given, index_set=index_set)
+            assert sorted(dict(features.named_parameters())) == ["log_length_scale", "log_variance"]
+            found = features(torch.tensor(X)).detach().numpy()
+            np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE["columns"])
+
+    @pytest.mark.parametrize("name", EXPRESSIONS)
+    def test_slopes_in_length_scales_and_variances(self, name):
+        kernel, index_set = sum_case(name, 61)
+        features = TorusFeatures(kernel, index_set=index_set, learn=())
+        X = np.zeros((1, len(kernel.sum.torus.names)))  # where every cosine is one
+
+        def log_std(log_length_scale, log_variance):
+            phi = features(torch.tensor(X), log_length_scale.exp(), None, log_variance.exp())
+            return torch.cat([phi[0, :1], phi[0, 1::2]]).log()
+
+        start = torch.tensor(np.log(np.concatenate(kernel.sum.scales))), torch.tensor(np.log(kernel.sum.variances))
+        found = torch.cat(torch.autograd.functional.jacobian(log_std, start), dim=1).numpy()
+        expected = expected_sum_slopes(kernel, index_set)
+        expected = np.vstack([expected[:1], expected[1::2]])
+        assert (np.abs(found - expected) / np.maximum(1, np.abs(expected))).max() < 2 * TOLERANCE["slope"]
+
+    @pytest.mark.parametrize("name", ["circle_by_line", "sum", "one_input"])
+    def test_gradients_of_all_parameters(self, name):
+        kernel, _ = sum_case(name)
+        features = TorusFeatures(kernel, n_components=13, learn=("length_scale", "variance", "period"))
+        names = [name for name, _ in features.named_parameters()]
+        X = torch.tensor(sum_inputs(kernel, 3), requires_grad=True)
+
+        def evaluate(X, *values):
+            return torch.func.functional_call(features, dict(zip(names, values, strict=True)), (X,))
+
+        start = [(parameter.detach() + 0.01).requires_grad_() for parameter in features.parameters()]
+        assert torch.autograd.gradcheck(evaluate, (X, *start), atol=1e-6)
+
+    def test_coefficients_that_no_term_has_are_zero_with_finite_gradients(self):
+        kernel, _ = sum_case("three")
+        features = TorusFeatures(kernel, index_set=tensor(kernel.dimension, 1))
+        phi = features(torch.tensor(sum_inputs(kernel, 3)))
+        phi.sum().backward()
+        empty = kernel.coefficients(features.index_set.frequencies) == 0
+        assert empty.any()
+        assert (phi[:, 1:][:, np.repeat(empty[1:], 2)] == 0).all()
+        assert all(torch.isfinite(parameter.grad).all() for parameter in features.parameters())
+
+    def test_what_is_fixed_stays(self):
+        line = Line(0, range=(0, 10), length_scale=2.0, length_scale_bounds="fixed")
+        expression = Product((line,), 1.5, "fixed") + Circle(0, 24.0)
+        features = TorusFeatures(expression, n_components=21)
+        features(torch.rand(5, 1)).sum().backward()
+        assert features.log_length_scale.grad[0] == features.log_variance.grad[0] == 0
+        assert features.log_length_scale.grad[1] != 0
+        assert features.log_variance.grad[1] != 0
+
+    @pytest.mark.parametrize("factor", [0.5, 5.0])
+    def test_circles_and_frequencies_follow(self, factor):
+        kernel, _ = sum_case("sum")
+        features = TorusFeatures(kernel, n_components="auto")
+        before = features.kernel.period
+        with torch.no_grad():
+            features.log_length_scale += np.log(factor)
+            features.log_variance += torch.tensor([0.7, -0.3])
+        features.choose_index_set("auto")
+        assert (np.sign(features.kernel.period - before)[1:] == np.sign(factor - 1)).all()
+        X = sum_inputs(kernel)
+        phi = features(torch.tensor(X)).detach().numpy()
+        scales = tuple(factor * scale for scale in kernel.sum.scales)
+        present = TorusKernel.from_sum(
+            replace(
+                kernel.sum, scales=scales, variances=features.variance.detach().numpy(), period=features.kernel.period
+            )
+        )
+        bound = present.truncation_error(features.index_set) + present.aliasing_error()
+        assert np.abs(phi @ phi.T - present(X)).max() < bound + 1e-10
+        assert bound < 0.01
+
+    def test_state_carries_circles(self, tmp_path):
+        features = TorusFeatures(EXPRESSIONS["sum"], n_components=31)
+        with torch.no_grad():
+            features.log_length_scale += 0.7
+        features.choose_index_set(45)
+        torch.save(features.state_dict(), tmp_path / "state.pt")
+        restored = TorusFeatures(EXPRESSIONS["sum"], n_components=31)
+        restored.load_state_dict(torch.load(tmp_path / "state.pt"))
+        X = torch.tensor(sum_inputs(features.kernel))
+        assert torch.equal(restored(X), features(X))
+
+    def test_happens_on_the_device_of_the_inputs(self):
+        features = TorusFeatures(EXPRESSIONS["sum"], n_components=21, learn=("length_scale", "variance", "period"))
+        found = features.to("meta")(torch.empty(5, 2, device="meta"))
+        assert found.device.type == "meta"
+        assert found.shape == (5, 21)
+
+    def test_variance_of_one_product(self):
+        with pytest.raises(ValueError, match="One product has variance one"):
+            TorusFeatures(KERNEL, learn=("variance",))
+
+    def test_period_without_circles(self):
+        with pytest.raises(ValueError, match="Only periods of circles can be learned here"):
+            TorusFeatures(EXPRESSIONS["line"], learn=("period",))
 
 
 class TestModule:

@@ -62,21 +62,21 @@ class TestFit:
             "rows fitted 504",
             "hour_of_day 24 (given)",
             "held out 101 rows: the last 20 %, from 2024-01-17 19:00 on",
-            f"RMSE, R2 {table.judgement_.rmse:.4g}, {table.judgement_.r2:.4f}",
-            f"MNLL {table.judgement_.mnll:.4f}",
-            f"95 % intervals hold {100 * table.judgement_.coverage:.1f} %",
-            "fitted to all rows, after it was judged",
+            f"RMSE, R2 {table.scores_.rmse:.4g}, {table.scores_.r2:.4f}",
+            f"MNLL {table.scores_.mnll:.4f}",
+            f"95 % intervals contain {100 * table.scores_.coverage:.1f} %",
+            "fitted to all rows, after the evaluation",
             "41 columns, squared exponential kernel",
             "hour_of_day \N{MULTIPLICATION SIGN} day_of_week",
         ):
             assert words in told
-        assert table.judgement_.r2 > 0.9
+        assert table.scores_.r2 > 0.9
         assert table.notes_["data"] == str(data)
 
     def test_it_does_what_python_does(self, data, tmp_path):
         assert run("fit", data, "--target", "demand", *CALENDAR, "-o", tmp_path / "model.npz").exit_code == 0
         written = TableModel.load(tmp_path / "model.npz")
-        table = TableModel("demand", calendar={"time": ["day", "week"]}).fit_and_judge(read_table(data))
+        table = TableModel("demand", calendar={"time": ["day", "week"]}).fit_and_evaluate(read_table(data))
         np.testing.assert_array_equal(written.model_.coef_, table.model_.coef_)
         assert written.summary() == table.summary()
 
@@ -183,10 +183,11 @@ class TestFit:
             (["--calendar", "time=day", "--columns", "0"], "n_components must be"),
             (["--calendar", "time=day", "--kernel", "flat"], "Unknown family 'flat'"),
             (["--calendar", "time=day", "--timezone", "Europe/Berln"], "Did you mean 'Europe/Berlin'?"),
-            (["--calendar", "time=day", "--trend", "cubic"], "--trend must be 'linear'"),
-            (["--period", "hour=24", "--trend", "linear"], "--trend linear needs a column that orders the rows"),
+            (["--calendar", "time=day", "--line", "tmie"], "Did you mean 'time'?"),
+            (["--period", "hour=24", "--slope", "time"], "name the column that does (--time date)"),
+            (["--calendar", "time=day", "--category", "demand"], "'demand' is the target"),
             ([], "their periods (--period hour=24), or a column of times (--calendar time=day,week,year)"),
-            (["--period", "hour=24", "--holdout", "0.99"], "To fit to all rows without judging, use --holdout 0."),
+            (["--period", "hour=24", "--holdout", "0.99"], "To fit to all rows without evaluation, use --holdout 0."),
         ],
         ids=lambda value: " ".join(value) if isinstance(value, list) else "",
     )
@@ -249,15 +250,33 @@ class TestFit:
         table.to_csv(tmp_path / "growing.csv", index=False)
         arguments = ("fit", tmp_path / "growing.csv", "--target", "demand", *CALENDAR, "--columns", 41)
         result = run(*arguments)
-        assert "--trend linear takes that into account" in result.stderr
+        assert "--slope time takes that into account" in result.stderr
         assert result.stderr.count("come in runs") <= 1
-        result = run(*arguments, "--trend", "linear")
+        result = run(*arguments, "--slope", "time")
         assert (result.exit_code, result.stderr) == (0, "")
         told = " ".join(result.stdout.split())
         assert re.search(r"trend 87\.\d+ ± \d\.\d+ per year, along a line in time", told)
         assert "Shares are those of what repeats" in told
         assert "along a line in time" in " ".join(run("info", tmp_path / "growing-model.npz").stdout.split())
         assert run("predict", tmp_path / "growing-model.npz", tmp_path / "growing.csv").exit_code == 0
+
+    def test_other_columns(self, tmp_path):
+        table = make_table(28)
+        rng = np.random.default_rng(1)
+        table["wind"], table["price"] = rng.uniform(0, 10, (2, len(table)))
+        table["shop"] = rng.choice(["north", "south", "east"], len(table))
+        table["demand"] += np.cos(table["wind"] / 3) - 0.3 * table["price"] + 2 * (table["shop"] == "east")
+        table.to_csv(tmp_path / "shops.csv", index=False)
+        options = ("--line", "wind", "--slope", "price", "--category", "shop", "--columns", 201)
+        result = run("fit", tmp_path / "shops.csv", "--target", "demand", *CALENDAR, *options)
+        assert (result.exit_code, result.stderr) == (0, "")
+        told = " ".join(result.stdout.split())
+        assert re.search(r"slope of price -0\.(29|30)\d* ± 0\.00\d+ per unit of price", told)
+        assert re.search(r"wind varies by 0\.\d+ over the rows \(standard deviation\), length scale", told)
+        assert re.search(r"shop varies by (0\.9|1)\.?\d* over the rows", told)
+        forecast = ("predict", tmp_path / "shops-model.npz", tmp_path / "shops.csv", "-o", tmp_path / "out.csv")
+        assert run(*forecast).exit_code == 0
+        assert np.std(pd.read_csv(tmp_path / "out.csv")["mean"] - table["demand"]) < 0.25
 
     def test_the_error_of_a_redundancy_is_that_of_its_estimate(self, tmp_path):
         table = make_table(28)
@@ -268,8 +287,8 @@ class TestFit:
         rows = TableModel.load(tmp_path / "runs-model.npz").summary()["rows"]
         assert rows["redundancy"] > 1.5
         told = " ".join(result.stdout.split())
-        assert f"{rows['redundancy']:.3g} are worth one" in told
-        assert f"(from their errors: {with_error(rows['redundancy_found'], rows['redundancy_std'])})" in told
+        assert f"one for each {rows['redundancy']:.3g}, as errors are autocorrelated" in told
+        assert f"(estimate: {with_error(rows['redundancy_found'], rows['redundancy_std'])})" in told
 
     def test_error_bars(self, tmp_path):
         rng = np.random.default_rng(0)
@@ -303,7 +322,7 @@ class TestPredict:
         assert written.columns.tolist() == ["time", "hour", "demand", "mean", "std", "q05", "q50", "q95"]
         expected = table.predict(read_table(data))
         np.testing.assert_allclose(written[expected.columns], expected, atol=1e-6 * expected["std"].min())
-        assert f"RMSE, R2        {table.judge(read_table(data)).rmse:.4g}" in result.stdout
+        assert f"RMSE, R2        {table.evaluate(read_table(data)).rmse:.4g}" in result.stdout
         assert f"504 predictions: {output}" in result.stdout
 
     def test_formats_hold_the_same(self, model, data, tmp_path):
@@ -330,7 +349,7 @@ class TestPredict:
         content = json.loads(run("predict", model, data, "--json").stdout)
         assert content["rows"] == len(content["predictions"]) == 504
         assert content["predictions"][0]["time"] == "2024-01-01 00:00"
-        assert content["judgement"]["r2"] > 0.9
+        assert content["scores"]["r2"] > 0.9
         assert content["interval"] == {"from": "q05", "to": "q95", "percent": 90}
         content = json.loads(run("predict", model, data, "--json", "-o", tmp_path / "out.parquet").stdout)
         assert "predictions" not in content
@@ -375,9 +394,9 @@ class TestPredict:
     def test_other_files(self, data, tmp_path):
         assert_fails(run("predict", tmp_path / "absent.npz", data), "absent.npz does not exist")
         assert_fails(run("predict", data, data), "is not a torusgp file")
-        SufficientStatistics(tensor(1, 1)).save(tmp_path / "sums.npz")
+        SufficientStatistics(tensor(1, 1), 1.0).save(tmp_path / "sums.npz")
         assert_fails(run("predict", tmp_path / "sums.npz", data), "holds a SufficientStatistics, not a Torus")
-        TorusGPRegressor().fit([[0.1], [0.5], [0.7]], [1.0, 2.0, 3.0]).save(tmp_path / "plain.npz")
+        TorusGPRegressor(period=1).fit([[0.1], [0.5], [0.7]], [1.0, 2.0, 3.0]).save(tmp_path / "plain.npz")
         assert_fails(run("predict", tmp_path / "plain.npz", data), "was not written by torusgp fit")
 
     def test_a_reader_that_has_seen_enough(self, model, data):

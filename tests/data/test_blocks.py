@@ -13,12 +13,14 @@ import pandas as pd
 import pytest
 from distributed import Client, LocalCluster
 
-from torusgp import SufficientStatistics, TorusGPRegressor
+from torusgp import Circle, SufficientStatistics, TorusGPRegressor
 from torusgp.data.blocks import Blocks, is_dask
 from torusgp.data.sources import SourceError
+from torusgp.engine.statistics import ChosenInputs
 from torusgp.kernels.index_sets import hyperbolic_cross, total_order
 
 PERIOD = [24.0, 7.0]
+BY_NAME = Circle("hour", PERIOD[0]) * Circle("day", PERIOD[1])
 
 
 def make_rows(n, seed=0):
@@ -48,7 +50,7 @@ def test_blocks_equal_the_whole(backend, n_blocks):
     size = -(-3000 // n_blocks)
     collections = [da.from_array(values, chunks=size) for values in (X, y, weight, noise)]
     empty = SufficientStatistics(index_set, PERIOD, backend=backend, n_threads=1)
-    found = Blocks(*collections).statistics(empty, [0, 1])
+    found = Blocks(*collections).statistics(empty, ChosenInputs([0, 1]))
     expected = SufficientStatistics.from_data(
         X, y, index_set, period=PERIOD, sample_weight=weight, noise_scale=noise, backend=backend, n_threads=1
     )
@@ -59,7 +61,9 @@ def test_blocks_equal_the_whole(backend, n_blocks):
 def test_chunks_of_inputs_and_targets_need_not_agree():
     X, y = make_rows(1000)
     empty = SufficientStatistics(total_order(2, 2), PERIOD)
-    found = Blocks(da.from_array(X, chunks=(300, 1)), da.from_array(y, chunks=170)).statistics(empty, [0, 1])
+    found = Blocks(da.from_array(X, chunks=(300, 1)), da.from_array(y, chunks=170)).statistics(
+        empty, ChosenInputs([0, 1])
+    )
     assert_same_statistics(found, SufficientStatistics.from_data(X, y, total_order(2, 2), period=PERIOD))
 
 
@@ -81,7 +85,7 @@ def frame_of(X, y):
 def test_fit_to_a_data_frame_takes_columns_by_name():
     X, y = make_rows(2000)
     frame = dd.from_pandas(frame_of(X, y), npartitions=4)
-    model = TorusGPRegressor(period=PERIOD, columns=["hour", "day"], n_components=49).fit(frame, "y", sample_weight="w")
+    model = TorusGPRegressor(BY_NAME, n_components=49).fit(frame, "y", sample_weight="w")
     expected = TorusGPRegressor(period=PERIOD, n_components=49).fit(X, y)
     assert list(model.feature_names_in_) == ["hour", "day"]
     assert model.n_samples_seen_ == 2000
@@ -120,13 +124,14 @@ def test_predictions_for_a_data_frame():
     np.testing.assert_allclose(lazy.compute(), model.predict(frame), rtol=1e-12)
 
 
-def test_a_trend_is_taken_off_in_every_block():
+def test_slow_change_is_part_of_the_model():
     rng = np.random.default_rng(3)
     t = np.sort(rng.uniform(0, 100, 400))
     y = np.sin(2 * np.pi * t / 5.3) + 0.05 * t + 0.1 * rng.normal(size=400)
     model = TorusGPRegressor(period="auto", n_components=21)
     model.fit(da.from_array(t[:, None], chunks=80), da.from_array(y, chunks=80))
-    assert model.trend_ is not None
+    assert model.term_names_ == ("x0", "slow change", "slope of x0")
+    assert model.n_samples_seen_ == 400
     residual = y - model.predict(t[:, None])
     assert np.sqrt(np.mean(residual**2)) < 0.12
 
@@ -157,7 +162,7 @@ def test_missing_columns_are_named():
     X, y = make_rows(100)
     frame = dd.from_pandas(frame_of(X, y), npartitions=2)
     with pytest.raises(SourceError, match="no column 'demand'"):
-        TorusGPRegressor(period=PERIOD, columns=["hour", "day"]).fit(frame, "demand")
+        TorusGPRegressor(BY_NAME).fit(frame, "demand")
 
 
 def test_options_that_dask_does_not_have():
@@ -195,7 +200,7 @@ def test_a_cluster_equals_one_process(client):
     X, y = lazy_rows(12, 2000)
     index_set = hyperbolic_cross(2, 10)
     empty = SufficientStatistics(index_set, PERIOD, backend="finufft", n_threads=1)
-    found = Blocks(X, y).statistics(empty, [0, 1])
+    found = Blocks(X, y).statistics(empty, ChosenInputs([0, 1]))
     arrays = [np.concatenate(parts) for parts in zip(*(make_rows(2000, seed) for seed in range(12)), strict=True)]
     expected = SufficientStatistics.from_data(
         *arrays, index_set, period=PERIOD, backend="finufft", tolerance=1e-12, n_threads=1
@@ -208,11 +213,11 @@ def test_a_killed_worker_changes_nothing(client):
     X, y = lazy_rows(n_blocks, 2000, pause=0.1)
     index_set = hyperbolic_cross(2, 10)
     empty = SufficientStatistics(index_set, PERIOD, backend="finufft", n_threads=1)
-    undisturbed = Blocks(*lazy_rows(n_blocks, 2000)).statistics(empty, [0, 1])
+    undisturbed = Blocks(*lazy_rows(n_blocks, 2000)).statistics(empty, ChosenInputs([0, 1]))
     workers = list(client.run(os.getpid).values())
     killer = threading.Timer(0.7, os.kill, (workers[0], signal.SIGKILL))  # in the middle: all take about 1.2 s
     killer.start()
-    found = Blocks(X, y).statistics(empty, [0, 1])
+    found = Blocks(X, y).statistics(empty, ChosenInputs([0, 1]))
     killer.join()
     assert workers[0] not in client.run(os.getpid).values()
     assert_same_statistics(found, undisturbed)

@@ -119,7 +119,7 @@ class TestOlderVersions:
 
     def test_no_warning_if_files_show_that_nothing_has_changed(self, old, monkeypatch, recwarn):
         monkeypatch.setattr(ArraySource, "stamps", lambda source, n_chunks: ["the same"])
-        content, arrays = load_archive(old, "Checkpoint", 1)
+        content, arrays, _ = load_archive(old, "Checkpoint", 1)
         content["position"]["stamps"] = ["the same"]
         save_archive(old, "Checkpoint", 1, content, arrays)
         assert len(list(Checkpoint(old).remaining(make_source()))) == 3

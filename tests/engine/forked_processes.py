@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from torusgp import SufficientStatistics, TorusGPRegressor
+from torusgp import SufficientStatistics, Torch, TorusGPRegressor
 from torusgp.engine.backends import count_threads
 from torusgp.kernels.index_sets import tensor
 
@@ -31,9 +31,16 @@ class Work:
     def __init__(self, backend):
         self.X, self.y = make_rows()
         where = {"backend": backend, "device": "cpu" if backend == "torch" else None, "n_threads": 2}
-        self.options = {"n_components": 25, "learn": ("noise_variance",), **where}
+        chosen = Torch("cpu", transforms=False) if backend == "torch" else backend
+        self.options = {
+            "n_components": 25,
+            "learn": ("noise_variance",),
+            "period": 1.0,
+            "backend": chosen,
+            "n_threads": 2,
+        }
         self.model = self.make_model()
-        self.sums = SufficientStatistics(tensor(2, 2), **where).update(self.X, self.y)
+        self.sums = SufficientStatistics(tensor(2, 2), 1.0, **where).update(self.X, self.y)
 
     def make_model(self):
         return TorusGPRegressor(**self.options).fit(self.X, self.y)

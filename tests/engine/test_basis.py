@@ -12,7 +12,7 @@ from torusgp.kernels.index_sets import adaptive, from_frequencies, hyperbolic_cr
 @pytest.mark.parametrize("n_components", [1, 3, 101, 1001])
 @pytest.mark.parametrize("dimension", [1, 2, 3, 6])
 def test_columns_equal_their_definition(dimension, n_components):
-    frequencies = adaptive(TorusKernel(length_scale=0.4), n_components, dimension=dimension).frequencies
+    frequencies = adaptive(TorusKernel(length_scale=0.4, period=1.0), n_components, dimension=dimension).frequencies
     phases = np.random.default_rng(0).uniform(0, 2 * np.pi, (537, dimension))
     assert np.abs(columns(phases, frequencies) - reference_columns(phases, frequencies)).max() <= TOLERANCE["rounding"]
 

@@ -193,7 +193,7 @@ def test_save_and_load_keep_the_period(period, tmp_path):
     ids=["set", "period", "backend"],
 )
 def test_unlike_ones_cannot_be_added(other):
-    with pytest.raises(ValueError, match="index sets, periods and backends agree"):
+    with pytest.raises(ValueError, match="index sets, periods, columns and backends agree"):
         SufficientStatistics(SET, PERIOD) + other
 
 
@@ -221,7 +221,7 @@ def test_impossible_rows_are_refused(changes, message):
 
 def test_a_set_by_name_is_refused():
     with pytest.raises(ValueError, match="must be an IndexSet"):
-        SufficientStatistics("adaptive")
+        SufficientStatistics("adaptive", period=1.0)
 
 
 @pytest.mark.parametrize("n_threads", [2, 3])

@@ -891,7 +891,7 @@ class TestMemory:
 
         tracemalloc.start()
         try:
-            SufficientStatistics.from_source(chunks, tensor(2, 3), backend="finufft", n_threads=1)
+            SufficientStatistics.from_source(chunks, tensor(2, 3), backend="finufft", n_threads=1, period=1.0)
             return tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()

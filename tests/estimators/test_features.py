@@ -10,12 +10,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.conftest import TOLERANCE
-from torusgp import IndexSetFourierFeatures
+from torusgp import Category, Circle, IndexSetFourierFeatures, Line, Slope
 from torusgp.kernels.index_sets import hyperbolic_cross, tensor
 from torusgp.kernels.spectra import Heat, Matern
 
 
-@parametrize_with_checks([IndexSetFourierFeatures()])
+@parametrize_with_checks([IndexSetFourierFeatures(period=1.0)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -66,7 +66,7 @@ def test_float32_phases_are_reduced_in_float64():
 
 def test_names_of_the_columns():
     frame = pd.DataFrame(np.random.default_rng(0).uniform(size=(5, 2)), columns=["hour", "weekday"])
-    features = IndexSetFourierFeatures(index_set=tensor(2, 1)).fit(frame)
+    features = IndexSetFourierFeatures(index_set=tensor(2, 1), period=1.0).fit(frame)
     assert features.get_feature_names_out().tolist() == [
         "constant", "cos(weekday)", "sin(weekday)", "cos(hour)", "sin(hour)",
         "cos(hour + weekday)", "sin(hour + weekday)", "cos(hour - weekday)", "sin(hour - weekday)",
@@ -77,17 +77,34 @@ def test_names_of_the_columns():
 
 def test_one_input_with_two_periods_by_position_or_name():
     frame = pd.DataFrame({"other": np.ones(50), "time": np.arange(50.0)})
-    by_name = IndexSetFourierFeatures(period=[24, 168], columns=["time", "time"]).fit(frame)
-    by_position = IndexSetFourierFeatures(period=[24, 168], columns=[1, -1]).fit(frame)
+    by_name = IndexSetFourierFeatures(Circle("time", 24) * Circle("time", 168)).fit(frame)
+    by_position = IndexSetFourierFeatures(Circle(1, 24) * Circle(-1, 168)).fit(frame)
     twice = IndexSetFourierFeatures(period=[24, 168]).fit_transform(frame[["time", "time"]].to_numpy())
     assert np.array_equal(by_name.transform(frame), twice)
     assert np.array_equal(by_position.transform(frame), twice)
     assert "cos(time[0] + time[1])" in by_name.get_feature_names_out()
 
 
+def test_products_of_features_are_the_kernel_of_an_expression():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"hour": rng.uniform(0, 24, 60), "warmth": rng.uniform(-5, 30, 60)})
+    frame["shop"] = np.array(["a", "b", "c"])[rng.integers(0, 3, 60)]
+    hour = Circle("hour", 24)
+    warmth = Line("warmth", length_scale=8.0, tolerance=1e-6)
+    features = IndexSetFourierFeatures(hour * warmth + 0.5 * Category("shop") * hour, n_components=801).fit(frame)
+    phi = features.transform(frame)
+    assert phi.shape == (60, features.index_set_.n_components)
+    assert features.truncation_error_ < 1e-3
+    gram = features.kernel_(frame.to_numpy())
+    np.testing.assert_allclose(np.diag(gram), 1.5)
+    assert np.abs(phi @ phi.T - gram).max() <= features.truncation_error_ + 1e-12
+
+
 def test_a_set_built_with_few_interactions_implies_the_anova_kernel(data):
-    implied = IndexSetFourierFeatures(index_set=hyperbolic_cross(2, 5, max_interaction=1)).fit(data[0])
-    named = IndexSetFourierFeatures(index_set="hyperbolic_cross", n_components=21, max_interaction=1).fit(data[0])
+    implied = IndexSetFourierFeatures(index_set=hyperbolic_cross(2, 5, max_interaction=1), period=1.0).fit(data[0])
+    named = IndexSetFourierFeatures(index_set="hyperbolic_cross", n_components=21, max_interaction=1, period=1.0).fit(
+        data[0]
+    )
     assert implied.kernel_.max_interaction == 1
     assert named.index_set_.max_interaction == 1
     assert np.allclose(np.diag(implied.kernel_(data[0][:3])), 1.0)
@@ -95,7 +112,7 @@ def test_a_set_built_with_few_interactions_implies_the_anova_kernel(data):
 
 def test_weights_auto_follow_the_length_scales(data):
     features = IndexSetFourierFeatures(
-        index_set="euclidean", length_scale=[0.2, 2.0], weights="auto", n_components=101
+        index_set="euclidean", length_scale=[0.2, 2.0], weights="auto", n_components=101, period=1.0
     ).fit(data[0])
     plain = clone(features).set_params(weights=1.0).fit(data[0])
     assert features.truncation_error_ < plain.truncation_error_
@@ -119,10 +136,11 @@ def test_pickle_and_clone(data):
         ({"index_set": tensor(3, 1)}, "index_set has dimension 3"),
         ({"n_components": 0}, "n_components.*0"),
         ({"n_components": "many"}, "n_components.*'many'"),
-        ({"columns": [0, 5]}, "columns holds 5"),
-        ({"columns": ["hour"]}, "columns names 'hour'"),
-        ({"columns": []}, "columns"),
-        ({"columns": "hour"}, "columns.*'hour'"),
+        ({"kernel": Circle(5, 24)}, "There is no input 5"),
+        ({"kernel": Circle("hour", 24)}, "There is no input 'hour'"),
+        ({"kernel": Circle(0, 24), "period": 24}, "belong to the short form"),
+        ({"kernel": Circle(0, 24) + Slope(1)}, "'slope of x1' is a plain column, not a kernel"),
+        ({"period": "auto"}, "A feature map has no targets to find a period in"),
         ({"weights": "best", "index_set": "tensor"}, "weights.*'best'"),
         ({"weights": 2.0, "index_set": "tensor"}, "weights.*2.0"),
         ({"max_interaction": 0}, "max_interaction.*0"),
@@ -136,4 +154,4 @@ def test_bad_parameters_are_named(data, parameters, message):
 @pytest.mark.parametrize("bad", [[[np.nan, 1.0]], [[np.inf, 1.0]], [["a", "b"]]])
 def test_bad_inputs_are_refused(bad):
     with pytest.raises(ValueError, match=r"NaN|infinity|convert"):
-        IndexSetFourierFeatures().fit(bad)
+        IndexSetFourierFeatures(period=1.0).fit(bad)

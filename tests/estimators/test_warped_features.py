@@ -118,15 +118,6 @@ def test_a_rectangular_cell_is_the_same_as_periods():
     np.testing.assert_allclose(cell, periods, atol=1e-11)
 
 
-def test_one_input_with_two_periods_by_position_or_name():
-    frame = pd.DataFrame({"other": np.ones(50), "time": np.arange(50.0)})
-    parameters = {"period": [24, 168], "sequence": "halton"}
-    twice = WarpedFourierFeatures(**parameters).fit_transform(frame[["time", "time"]].to_numpy())
-    for columns in (["time", "time"], [1, -1]):
-        by_columns = WarpedFourierFeatures(columns=columns, **parameters).fit(frame)
-        np.testing.assert_array_equal(by_columns.transform(frame), twice)
-
-
 class TestRandomness:
     def test_the_same_state_gives_the_same_features(self):
         X = points(10, 2)
@@ -198,12 +189,11 @@ class TestParameters:
         features = WarpedFourierFeatures(
             request.param,
             period=[1.0, 7.0, 2.0],
-            columns=[0, 1, 1],
             length_scale=[0.7, 1.2, 0.9],
             n_components=20,
             random_state=0,
         )
-        X = points(15, 2)
+        X = points(15, 3)
         return features.fit(X), X, np.random.default_rng(1).normal(size=(15, 20))
 
     def test_other_parameters_with_the_same_frequencies(self, fitted):
@@ -229,7 +219,7 @@ class TestParameters:
         np.testing.assert_allclose(features.parameter_gradient(X, slope)[name], differences, rtol=1e-5, atol=1e-5)
 
     def test_gradient_with_a_cell_is_that_of_the_length_scales_alone(self, fitted):
-        _, X, slope = fitted
+        slope, X = fitted[2], points(15, 2)
         features = WarpedFourierFeatures(period=HEXAGONAL, length_scale=0.8, n_components=20, random_state=0).fit(X)
 
         def value(vector):
@@ -256,8 +246,6 @@ class TestParameters:
         ({"period": -1.0}, r"period.*-1\.0"),
         ({"period": [1.0, 2.0, 3.0]}, "of length 3 cannot describe 2 periodic input"),
         ({"length_scale": 0.0}, r"length_scale.*0\.0"),
-        ({"columns": [0, 5]}, "columns holds 5"),
-        ({"columns": ["hour"]}, "columns names 'hour'"),
     ],
 )
 def test_bad_parameters_are_named(parameters, message):

@@ -45,7 +45,7 @@ def test_mass_by_order_counts_non_zero_entries():
 
 
 def test_small_errors_are_accurate_relative_to_themselves():
-    kernel = TorusKernel(length_scale=[2.0, 3.0])
+    kernel = TorusKernel(length_scale=[2.0, 3.0], period=1.0)
     kept = hyperbolic_cross(2, 9)
     inside = {tuple(abs(k) for k in row) for row in kept.frequencies.tolist()}
     with mp.workdps(60):
@@ -58,13 +58,13 @@ def test_small_errors_are_accurate_relative_to_themselves():
         )
     assert exact < 1e-6  # far enough from one
     assert kernel.truncation_error(kept) == pytest.approx(float(exact), rel=TOLERANCE["certificate_relative"])
-    tiny = TorusKernel(length_scale=[20.0, 30.0]).truncation_error(tensor(2, 9))
+    tiny = TorusKernel(length_scale=[20.0, 30.0], period=1.0).truncation_error(tensor(2, 9))
     assert 0 < tiny < 1e-30
 
 
 @pytest.mark.parametrize("family", ["squared_exponential", "matern12", "rational_quadratic", "heat", "torus_matern"])
 def test_kept_and_dropped_sum_to_one(family):
-    kernel = TorusKernel(family, [0.4, 1.1])
+    kernel = TorusKernel(family, [0.4, 1.1], period=1.0)
     for index_set in (tensor(2, 0), hyperbolic_cross(2, 6), energy_norm_hyperbolic_cross(2, 5), adaptive(kernel, 51)):
         coefficients = kernel.coefficients(index_set.frequencies)
         kept = coefficients[0] + 2 * coefficients[1:].sum()
@@ -100,7 +100,7 @@ def test_frobenius_error_predicts_the_measured_one(dimension, length_scale, n_co
 
 
 def test_the_limit_of_many_samples():
-    kernel, index_set = TorusKernel(length_scale=[0.5, 1.0]), hyperbolic_cross(2, 4)
+    kernel, index_set = TorusKernel(length_scale=[0.5, 1.0], period=1.0), hyperbolic_cross(2, 4)
     assert kernel.frobenius_error(index_set, n_samples=10**9) == pytest.approx(
         kernel.frobenius_error(index_set), rel=1e-6
     )

@@ -14,8 +14,8 @@ from torusgp.kernels.index_sets import (
     tensor,
     total_order,
 )
-from torusgp.kernels.kernel import to_phases
 from torusgp.kernels.lattices import lattice_points
+from torusgp.kernels.product import to_phases
 from torusgp.kernels.spectra import Heat, Matern, RationalQuadratic, SquaredExponential, TorusMatern, Warped
 
 HEXAGONAL = np.array([[1, 0], [0.5, np.sqrt(3) / 2]])
@@ -128,8 +128,8 @@ def test_translation_by_a_period_changes_nothing(period):
 
 
 def test_anova_kernel_is_the_normalised_sum_over_few_interactions():
-    kernel = TorusKernel(length_scale=[0.8, 1.0, 1.3], max_interaction=2)
-    plain = TorusKernel(length_scale=[0.8, 1.0, 1.3])
+    kernel = TorusKernel(length_scale=[0.8, 1.0, 1.3], max_interaction=2, period=1.0)
+    plain = TorusKernel(length_scale=[0.8, 1.0, 1.3], period=1.0)
     box = tensor(3, 12).frequencies
     few = box[np.count_nonzero(box, axis=1) <= 2]
     total = 2 * plain.coefficients(few).sum() - plain.coefficients(few[:1])[0]
@@ -143,9 +143,13 @@ def test_gradient_of_the_log_coefficients(max_interaction):
     scales, families = np.array([0.6, 1.0, 1.7]), ["squared_exponential", "matern32", "heat"]
 
     def log_coefficients(log_scales):
-        return TorusKernel(families, np.exp(log_scales), max_interaction=max_interaction).log_coefficients(frequencies)
+        return TorusKernel(families, np.exp(log_scales), max_interaction=max_interaction, period=1.0).log_coefficients(
+            frequencies
+        )
 
-    gradient = TorusKernel(families, scales, max_interaction=max_interaction).log_coefficients_gradient(frequencies)
+    gradient = TorusKernel(families, scales, max_interaction=max_interaction, period=1.0).log_coefficients_gradient(
+        frequencies
+    )
     for d, step in enumerate(1e-5 * np.eye(3)):
         difference = (log_coefficients(np.log(scales) + step) - log_coefficients(np.log(scales) - step)) / 2e-5
         assert np.allclose(gradient[:, d], difference, rtol=1e-6, atol=1e-6)
@@ -201,7 +205,7 @@ def test_cartesian_kernels_are_sums_over_images(cell):
 
 
 def test_refinement_weights_cut_every_axis_at_the_same_error():
-    kernel = TorusKernel(length_scale=[0.2, 0.5, 1.5])
+    kernel = TorusKernel(length_scale=[0.2, 0.5, 1.5], period=1.0)
     weights = kernel.refinement_weights(tolerance=1e-4)
     terms = weights * SquaredExponential().n_terms(0.2, 1e-4)
     assert weights.max() == 1.0
@@ -241,25 +245,25 @@ def test_phases_of_extreme_inputs(x):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: TorusKernel("matern99"), "matern99"),
-        (lambda: TorusKernel(3), "family.*3"),
-        (lambda: TorusKernel(["heat", Heat("cartesian")]), "family"),
-        (lambda: TorusKernel(length_scale=0.0), "length_scale.*0.0"),
-        (lambda: TorusKernel(length_scale=[1.0, -2.0]), "length_scale.*-2.0"),
-        (lambda: TorusKernel(length_scale="long"), "length_scale.*'long'"),
+        (lambda: TorusKernel("matern99", period=1.0), "matern99"),
+        (lambda: TorusKernel(3, period=1.0), "family.*3"),
+        (lambda: TorusKernel(["heat", Heat("cartesian")], period=1.0), "family"),
+        (lambda: TorusKernel(length_scale=0.0, period=1.0), "length_scale.*0.0"),
+        (lambda: TorusKernel(length_scale=[1.0, -2.0], period=1.0), "length_scale.*-2.0"),
+        (lambda: TorusKernel(length_scale="long", period=1.0), "length_scale.*'long'"),
         (lambda: TorusKernel(period=-1), "period.*-1"),
         (lambda: TorusKernel(period=[1.0, np.nan]), "period.*nan"),
         (lambda: TorusKernel(period=[[1.0, 2.0], [2.0, 4.0]]), "period.*singular"),
         (lambda: TorusKernel(period=[[1.0, 2.0]]), "period.*square"),
         (lambda: TorusKernel(length_scale=[1, 2], period=[1, 2, 3]), "length_scale has 2, period has 3"),
-        (lambda: TorusKernel(max_interaction=0), "max_interaction.*0"),
+        (lambda: TorusKernel(max_interaction=0, period=1.0), "max_interaction.*0"),
         (lambda: TorusKernel(Heat("cartesian"), [1.0, 2.0], np.eye(2)), "length_scale"),
         (lambda: TorusKernel(period=[1, 2])(np.zeros((3, 3))), r"X.*\(3, 3\)"),
-        (lambda: TorusKernel()(np.array([[np.inf]])), "X.*infinity"),
-        (lambda: TorusKernel()([["a"]]), "X must hold numbers"),
-        (lambda: TorusKernel().truncation_error(np.zeros((1, 2))), "index_set"),
-        (lambda: TorusKernel().coefficients(np.array([[0.5]])), "frequencies"),
-        (lambda: TorusKernel().frobenius_error(tensor(2, 1), n_samples=0), "n_samples.*0"),
+        (lambda: TorusKernel(period=1.0)(np.array([[np.inf]])), "X.*infinity"),
+        (lambda: TorusKernel(period=1.0)([["a"]]), "X must hold numbers"),
+        (lambda: TorusKernel(period=1.0).truncation_error(np.zeros((1, 2))), "index_set"),
+        (lambda: TorusKernel(period=1.0).coefficients(np.array([[0.5]])), "frequencies"),
+        (lambda: TorusKernel(period=1.0).frobenius_error(tensor(2, 1), n_samples=0), "n_samples.*0"),
     ],
 )
 def test_bad_input_is_named(call, message):

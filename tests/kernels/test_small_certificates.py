@@ -10,14 +10,17 @@ from torusgp.kernels.index_sets import adaptive, energy_norm_hyperbolic_cross, h
 from torusgp.kernels.spectra import RationalQuadratic
 
 CASES = [
-    (TorusKernel(length_scale=[20.0, 30.0]), tensor(2, 9)),
-    (TorusKernel(length_scale=[5.0, 8.0]), hyperbolic_cross(2, 9)),
-    (TorusKernel(length_scale=[3.0, 5.0, 9.0]), total_order(3, 6)),
-    (TorusKernel(length_scale=[3.0, 5.0, 9.0]), energy_norm_hyperbolic_cross(3, 4, sparsity=0.7)),
-    (TorusKernel(length_scale=[3.0, 5.0, 9.0]), adaptive(TorusKernel(length_scale=[3.0, 5.0, 9.0]), 203)),
-    (TorusKernel(length_scale=[4.0, 4.0, 7.0], max_interaction=2), total_order(3, 7, max_interaction=2)),
-    (TorusKernel("heat", [2.0, 3.0]), tensor(2, 6)),
-    (TorusKernel(RationalQuadratic(2.0), [8.0, 12.0]), total_order(2, 10)),
+    (TorusKernel(length_scale=[20.0, 30.0], period=1.0), tensor(2, 9)),
+    (TorusKernel(length_scale=[5.0, 8.0], period=1.0), hyperbolic_cross(2, 9)),
+    (TorusKernel(length_scale=[3.0, 5.0, 9.0], period=1.0), total_order(3, 6)),
+    (TorusKernel(length_scale=[3.0, 5.0, 9.0], period=1.0), energy_norm_hyperbolic_cross(3, 4, sparsity=0.7)),
+    (
+        TorusKernel(length_scale=[3.0, 5.0, 9.0], period=1.0),
+        adaptive(TorusKernel(length_scale=[3.0, 5.0, 9.0], period=1.0), 203),
+    ),
+    (TorusKernel(length_scale=[4.0, 4.0, 7.0], max_interaction=2, period=1.0), total_order(3, 7, max_interaction=2)),
+    (TorusKernel("heat", [2.0, 3.0], period=1.0), tensor(2, 6)),
+    (TorusKernel(RationalQuadratic(2.0), [8.0, 12.0], period=1.0), total_order(2, 10)),
 ]
 
 

@@ -24,13 +24,14 @@ def path(tmp_path):
 @pytest.fixture(scope="module")
 def model():
     X = np.random.default_rng(0).uniform(size=(50, 1))
-    return TorusGPRegressor(n_components=11, learn=()).fit(X, np.sin(2 * np.pi * X[:, 0]))
+    return TorusGPRegressor(period=1.0, n_components=11, learn=()).fit(X, np.sin(2 * np.pi * X[:, 0]))
 
 
 @pytest.mark.parametrize("kind", [Path, str])
 def test_what_was_written_is_read(path, kind):
-    content, arrays = load_archive(kind(path), "thing", 1)
+    content, arrays, layout = load_archive(kind(path), "thing", 1)
     assert content == CONTENT
+    assert layout == 1
     assert arrays.keys() == ARRAYS.keys()
     for name, array in arrays.items():
         np.testing.assert_array_equal(array, ARRAYS[name])
@@ -71,7 +72,7 @@ def test_no_altered_byte_gives_wrong_arrays_or_an_obscure_error(path, mask):
         altered[position] ^= mask
         path.write_bytes(altered)
         try:
-            content, arrays = load_archive(path, "thing", 1)
+            content, arrays, _ = load_archive(path, "thing", 1)
         except ValueError as error:
             assert DAMAGED in str(error)  # noqa: PT017 - a byte that nothing depends on may also change unnoticed
         else:
@@ -137,7 +138,7 @@ def test_a_newer_version_is_told(model, tmp_path):
 
 
 def test_another_kind_is_told(tmp_path):
-    SufficientStatistics(tensor(1, 1)).save(tmp_path / "sums")
+    SufficientStatistics(tensor(1, 1), 1.0).save(tmp_path / "sums")
     with pytest.raises(ValueError, match="holds a SufficientStatistics, not a TorusGPRegressor"):
         TorusGPRegressor.load(tmp_path / "sums")
 
@@ -166,3 +167,7 @@ def test_saved_files_are_as_readable_as_other_new_files(path, tmp_path):
 def test_a_missing_folder_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"folder .*nowhere does not exist"):
         save_archive(tmp_path / "nowhere" / "model", "kind", 1, {}, {})
+
+
+def test_the_layout_of_an_older_file_is_told(path):
+    assert load_archive(path, "thing", 2)[2] == 1

@@ -9,9 +9,17 @@ from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
 from tests.oracles import HEXAGONAL, OBLIQUE, TRICLINIC
-from torusgp import BayesianFeatureRegressor, IndexSetFourierFeatures, TorusGPRegressor
+from torusgp import (
+    BayesianFeatureRegressor,
+    Category,
+    Circle,
+    IndexSetFourierFeatures,
+    Line,
+    Slope,
+    TorusGPRegressor,
+)
 from torusgp.data.datasets import make_lattice_image
-from torusgp.kernels.index_sets import tensor
+from torusgp.kernels.index_sets import hyperbolic_cross, tensor
 from torusgp.kernels.spectra import Heat
 from torusgp.views.analysis import effect, sobol_indices
 
@@ -52,7 +60,7 @@ def small_model(dimension=3, *, random_state=0, period=None, n_outputs=None, **p
     rng = np.random.default_rng(random_state)
     X = rng.uniform(0, 50, (60, dimension))
     y = rng.normal(size=(60, n_outputs or 1)) + np.cos(X[:, :1]) + 3
-    period = PERIOD[:dimension] if period is None else period
+    period = PERIOD[:dimension] if period is None and "kernel" not in parameters else period
     settings = {"learn": (), "noise_variance": 0.3, "index_set": tensor(dimension, 2)} | parameters
     return TorusGPRegressor(period=period, **settings).fit(X, y if n_outputs else y[:, 0])
 
@@ -159,9 +167,9 @@ class TestSobolIndices:
         rng = np.random.default_rng(0)
         time = rng.uniform(0, 300, (200, 1))
         y = rng.normal(size=200) + np.cos(2 * np.pi * time[:, 0] / 5)
-        model = TorusGPRegressor(columns=[0, 0], period=[5, 7], learn=(), index_set=tensor(2, 2)).fit(time, y)
+        model = TorusGPRegressor(Circle(0, 5) * Circle(0, 7), learn=(), index_set=tensor(2, 2)).fit(time, y)
         indices = sobol_indices(model, n_samples=10)
-        assert indices.names == ("input 0 (period 5)", "input 0 (period 7)")
+        assert indices.names == ("x0 (period 5)", "x0 (period 7)")
         # over 35 both phases take all their values: frequency (k, l) is the harmonic 7 k + 5 l of it
         values = model.predict(np.arange(0, 35, 0.25)[:, None])
         power = 2 * np.abs(np.fft.rfft(values) / len(values)) ** 2
@@ -169,7 +177,7 @@ class TestSobolIndices:
         assert indices[0] == pytest.approx(power[[7, 14]].sum() / total)
         assert indices[1] == pytest.approx(power[[5, 10]].sum() / total)
         assert indices[0, 1] == pytest.approx(1 - power[[5, 7, 10, 14]].sum() / total)
-        main = effect(model, "input 0 (period 7)")
+        main = effect(model, "x0 (period 7)")
         spectrum = np.fft.rfft(values)
         spectrum[~np.isin(np.arange(len(spectrum)), [5, 10])] = 0
         np.testing.assert_allclose(main(np.arange(0, 35, 0.25)), np.fft.irfft(spectrum, len(values)), atol=ROUNDING)
@@ -196,17 +204,18 @@ class TestSobolIndices:
                 np.testing.assert_allclose(both[:, q], alone, atol=0.05)
 
     def test_an_additive_model_has_no_interactions(self):
-        model = small_model(index_set="adaptive", n_components=21, max_interaction=1)
+        kernel = (Circle(0, 24) * Circle(1, 7) * Circle(2, 2)).limited(1)
+        model = small_model(kernel=kernel, index_set="adaptive", n_components=21)
         indices = sobol_indices(model)
         assert indices.components == ((0,), (1,), (2,))
-        assert indices[0, 1] == indices["input 0", "input 1", "input 2"] == 0
+        assert indices[0, 1] == indices["x0", "x1", "x2"] == 0
         np.testing.assert_allclose(indices.total_order, indices.first_order)
         together = effect(model, (0, 1))
         assert (together.mean == 0).all()
         assert (together.std == 0).all()
 
     def test_dimensions_without_a_frequency_have_no_share(self):
-        model = small_model(index_set="hyperbolic_cross", n_components=31, weights=[1, 0, 1], noise_variance=10.0)
+        model = small_model(index_set=hyperbolic_cross(3, n_components=31, weights=[1, 0, 1]), noise_variance=10.0)
         indices = sobol_indices(model)
         assert indices.components == ((0,), (1,), (2,), (0, 2))
         assert indices[1] == indices.total_order[1] == 0
@@ -262,7 +271,7 @@ class TestUncertainty:
             rng = np.random.default_rng(seed)
             X = rng.uniform(size=(300, 2))
             y = np.cos(2 * np.pi * X) @ [1, 0.7] + 0.5 * rng.normal(size=300)
-            indices = sobol_indices(TorusGPRegressor(n_components=41).fit(X, y))
+            indices = sobol_indices(TorusGPRegressor(period=1.0, n_components=41).fit(X, y))
             lower, upper = indices.interval(0.95)
             zero += lower[2] == 0
             one += lower[0] <= 1 / 1.49 <= upper[0]
@@ -317,7 +326,7 @@ class TestEffects:
         found = effect(model, 0, grid=points[:, 0, 0])
         np.testing.assert_allclose(found.std, expected, rtol=5 / np.sqrt(2 * 4000))
 
-    @pytest.mark.parametrize("intercept", [True, False], ids=["intercept", "plain"])
+    @pytest.mark.parametrize("intercept", [True, False])
     def test_all_components_and_the_mean_add_up_to_the_prediction(self, intercept):
         model = small_model(intercept=intercept)
         X = np.random.default_rng(1).uniform(-100, 100, (20, 3))
@@ -334,7 +343,7 @@ class TestEffects:
         forth, back = effect(model, (0, 2), n_points=7), effect(model, (2, 0), n_points=7)
         np.testing.assert_allclose(forth.mean, back.mean.T, atol=ROUNDING)
         np.testing.assert_allclose(forth.std, back.std.T, atol=ROUNDING)
-        assert back.names == ("input 2", "input 0")
+        assert back.names == ("x2", "x0")
         assert back.period == (2.0, 24.0)
         np.testing.assert_array_equal(back.grid[0], np.linspace(0, 2, 7))
 
@@ -368,18 +377,23 @@ class TestEffects:
 
 
 class TestPeriodsThatAreFound:
-    def test_slow_change_is_left_out(self):
+    def test_slow_change_is_a_dimension_of_its_own(self):
         rng = np.random.default_rng(0)
         time = np.sort(rng.uniform(0, 100, 400))[:, None]
         y = 0.05 * time[:, 0] + np.cos(2 * np.pi * time[:, 0] / 7.3) + 0.1 * rng.normal(size=400)
         model = TorusGPRegressor(period="auto").fit(time, y)
-        assert model.trend_ is not None
-        assert model.kernel_.period == pytest.approx(7.3, rel=1e-2)
         indices = sobol_indices(model)
-        assert indices.share.tolist() == indices.total_order.tolist() == [1.0]
-        joint = effect(model, 0, joint=True)
-        np.testing.assert_allclose(joint(time) + model.trend_.mean(time)[:, 0], model.predict(time), atol=ROUNDING)
-        assert np.ptp(joint.mean) < 2.5  # the line alone would be 5
+        period = model.fitted_.parameters.period[0]
+        assert period == pytest.approx(7.3, rel=1e-2)
+        assert indices.names == (f"x0 (period {period:.5g})", "x0 (line)")
+        assert list(indices.measure.values()) == ["uniform", "rows"]
+        # a cosine, and a line whose variance is that of the rows
+        variances = np.array([0.5, np.var(0.05 * time)])
+        np.testing.assert_allclose(indices.first_order, variances / variances.sum(), atol=0.05)
+        slow, joint = effect(model, 1), effect(model, (0, 1), joint=True)
+        np.testing.assert_allclose(joint(np.hstack([time, time])), model.predict(time), atol=ROUNDING)
+        np.testing.assert_allclose(slow(time), 0.05 * (time[:, 0] - time.mean()), atol=0.2)
+        assert np.ptp(effect(model, 0, joint=True).mean) < 2.5  # the line alone would be 5
 
     @pytest.mark.parametrize(
         "period",
@@ -390,17 +404,281 @@ class TestPeriodsThatAreFound:
         X = np.argwhere(np.ones(image.shape, dtype=bool))
         learn = ("length_scale", "signal_variance", "noise_variance", "lattice")
         model = TorusGPRegressor(period=period, learn=learn, n_components=31).fit(X, image.ravel())
-        learned = model.kernel_.cell(2)
+        learned = model.fitted_.parameters.period[:2, :2]
         points = torus_grid(learned, 32)
-        flat = points.reshape(-1, 2)
-        values = model.predict(flat) - (0 if model.trend_ is None else model.trend_.mean(flat)[:, 0])
-        components = anova(values.reshape(32, 32), 2)
+        lattice = model.predict_parts(points.reshape(-1, 2))[:, 0]
+        components = anova(lattice.reshape(32, 32), 2)
         variances = np.array([(components[u] ** 2).mean() for u in subsets(range(2))])
         indices = sobol_indices(model)
-        np.testing.assert_allclose(indices.share, variances / variances.sum(), atol=1e-7)
-        assert all(name.startswith("along (") for name in indices.names)
+        found = np.array([indices[u] for u in subsets(range(2))])
+        np.testing.assert_allclose(found / found.sum(), variances / variances.sum(), atol=1e-7)
+        assert found.sum() > 0.98
+        assert all(name.startswith("along (") and name.count(",") == 1 for name in indices.names[:2])
         first = effect(model, 0, grid=np.arange(32) / 32 * np.linalg.norm(learned[0]))
         np.testing.assert_allclose(first.mean, components[(0,)][:, 0], atol=1e-7)
+
+
+def weighted_anova(values, weights):
+    """Components of values on a grid whose axes have weights, by their definition."""
+
+    def average(array, axes):
+        for axis in axes:
+            shape = [-1 if d == axis else 1 for d in range(array.ndim)]
+            array = (array * weights[axis].reshape(shape)).sum(axis=axis, keepdims=True)
+        return array
+
+    dimension, components = values.ndim, {}
+    for u in [(), *subsets(range(dimension))]:
+        mean = average(values, [d for d in range(dimension) if d not in u])
+        components[u] = mean - sum(components[v] for v in [(), *subsets(u)[:-1]] if v != u)
+    variances = {u: float(average(components[u] ** 2, range(dimension)).squeeze()) for u in components if u}
+    return components, variances
+
+
+MIXED = {
+    "circle and line": Circle("hour", 24) * Line("warmth"),
+    "lines": Line("warmth") * Line("price"),
+    "two lines of one input": Line("warmth", length_scale=1.5) + Line("warmth", length_scale=9.0) * Circle("hour", 24),
+    "line and slope": Line("warmth") * Category("shop") + Slope("warmth"),
+    "slope alone": Circle("hour", 24) * Category("shop") + Slope("price"),
+    "category": Category("shop") + Line("warmth"),
+    "a number as line and level": Line("year") + Category("year") * Circle("hour", 24),
+    "three": Circle("hour", 24) * Line("warmth") * Category("shop") + Slope("price"),
+}
+
+
+class TestLinesAndCategories:
+    """Against averages of predictions over all combinations of what the rows have along each dimension."""
+
+    @staticmethod
+    def rows():
+        pandas = pytest.importorskip("pandas")
+        rng = np.random.default_rng(0)
+        n = 80
+        return pandas.DataFrame(
+            {
+                "hour": rng.uniform(0, 24, n),
+                "warmth": rng.choice(np.round(rng.gamma(2.0, 4.0, 12), 2), n),
+                "price": rng.choice(np.round(rng.lognormal(size=9), 2), n),
+                "shop": rng.choice(["north", "south", "west"], n, p=[0.6, 0.3, 0.1]),
+                "year": rng.choice([2001, 2002, 2004, 2008], n, p=[0.1, 0.2, 0.3, 0.4]),
+            }
+        )
+
+    def model(self, name, **parameters):
+        frame = self.rows()
+        if "shop" not in repr(MIXED[name]):  # strings are for categories
+            frame = frame.drop(columns="shop")
+        rng = np.random.default_rng(1)
+        y = rng.normal(size=len(frame)) + np.sin(frame["hour"]) + np.cos(frame["warmth"] / 5)
+        settings = {"learn": (), "noise_variance": 0.2, "n_components": 121} | parameters
+        return TorusGPRegressor(MIXED[name], **settings).fit(frame, y), frame
+
+    @staticmethod
+    def grid(model, frame, weight=None):
+        """Values along each dimension, with weights."""
+        names, axes, weights = sobol_indices(model, n_samples=2).names, [], []
+        for name in names:
+            if name == "hour":
+                axes.append(np.arange(32) * 24 / 32)
+                weights.append(np.full(32, 1 / 32))
+            else:
+                places, where = np.unique(frame[name], return_inverse=True)
+                axes.append(places)
+                weights.append(np.bincount(where, weight) / np.sum(1 if weight is None else weight))
+                weights[-1] /= weights[-1].sum()
+        return names, axes, weights
+
+    @staticmethod
+    def points(frame, names, axes):
+        """All combinations of values, and the shape of their grid."""
+        mesh = np.meshgrid(*(np.arange(len(one)) for one in axes), indexing="ij")
+        points = frame.iloc[[0] * mesh[0].size].reset_index(drop=True)
+        points = points.assign(
+            **{name: places[where.ravel()] for name, places, where in zip(names, axes, mesh, strict=True)}
+        )
+        return points, mesh[0].shape
+
+    def predictions(self, model, frame, names, axes):
+        points, shape = self.points(frame, names, axes)
+        return model.predict(points).reshape(shape)
+
+    @pytest.mark.parametrize("name", MIXED)
+    def test_shares_and_effects_are_those_of_averaged_predictions(self, name):
+        model, frame = self.model(name)
+        names, axes, weights = self.grid(model, frame)
+        components, variances = weighted_anova(self.predictions(model, frame, names, axes), weights)
+        indices = sobol_indices(model, n_samples=5)
+        total = sum(variances.values())
+        assert indices.variance == pytest.approx(total, rel=1e-7)
+        assert indices.share.sum() == pytest.approx(1)
+        np.testing.assert_allclose(indices.share_draws.sum(axis=0), 1)
+        for u, variance in variances.items():
+            assert indices[u] == pytest.approx(variance / total, abs=1e-7), u
+        for d, one in enumerate(names):
+            with_d = sum(variance for u, variance in variances.items() if d in u)
+            assert indices.total_order[d] == pytest.approx(with_d / total, abs=1e-7)
+            assert indices.measure[one] == ("uniform" if len(axes[d]) == 32 else "rows")
+        for u in subsets(range(len(names))):
+            if len(u) > 2:
+                continue
+            others = tuple(d for d in range(len(names)) if d not in u)
+            found = effect(model, u, grid=[axes[d] for d in u])
+            np.testing.assert_allclose(found.mean, components[u].squeeze(others), atol=1e-6)
+            joint = effect(model, u, joint=True, grid=[axes[d] for d in u])
+            wanted = sum(components[v] for v in [(), *subsets(u)])
+            np.testing.assert_allclose(joint.mean, wanted.squeeze(others), atol=1e-6)
+
+    def test_standard_deviations_are_those_of_drawn_functions(self):
+        model, frame = self.model("line and slope")
+        names, axes, weights = self.grid(model, frame)
+        points, shape = self.points(frame, names, axes)
+        draws = model.sample_y(points, n_samples=2000, random_state=0).reshape(*shape, -1)
+        along = np.einsum("ijs,j->is", draws, weights[1])
+        found = effect(model, names[0], joint=True, grid=axes[0])
+        np.testing.assert_allclose(found.std, along.std(axis=1), rtol=5 / np.sqrt(2 * 2000))
+        along -= weights[0] @ along
+        found = effect(model, names[0], grid=axes[0])
+        np.testing.assert_allclose(found.std, along.std(axis=1), rtol=5 / np.sqrt(2 * 2000))
+
+    def test_draws_are_the_shares_of_drawn_functions(self):
+        model, frame = self.model("circle and line")
+        names, axes, weights = self.grid(model, frame)
+        points, shape = self.points(frame, names, axes)
+        functions = model.sample_y(points, n_samples=3, random_state=5).reshape(*shape, 3)
+        indices = sobol_indices(model, n_samples=3, random_state=5)
+        for i in range(3):
+            _, variances = weighted_anova(functions[..., i], weights)
+            wanted = np.array([variances[u] for u in indices.components])
+            np.testing.assert_allclose(indices.share_draws[:, i], wanted / wanted.sum(), atol=1e-7)
+
+    def test_pick_freeze_on_predictions_agrees(self):
+        model, frame = self.model("three")
+        indices = sobol_indices(model, n_samples=2)
+        names = ("hour", "warmth", "shop", "price")
+        assert indices.names == names
+        rng = np.random.default_rng(0)
+        n_points = 40_000
+
+        def draw():
+            columns = {name: frame[name].to_numpy()[rng.integers(len(frame), size=n_points)] for name in names}
+            columns["hour"] = rng.uniform(0, 24, n_points)
+            return columns
+
+        def predict(columns):
+            points = frame.iloc[[0] * n_points].reset_index(drop=True).assign(**columns)
+            return model.predict(points)
+
+        first, second = draw(), draw()
+        values = predict(first)
+        center, variance = values.mean(), values.var()
+        for u in subsets(range(4)):
+            mixed = predict({name: (first if d in u else second)[name] for d, name in enumerate(names)})
+            ratio = (values - center) * (mixed - center) / variance
+            closed = sum(indices[v] for v in subsets(u))
+            spread = (ratio - closed * (values - center) ** 2 / variance).std() / np.sqrt(n_points)
+            assert abs(ratio.mean() - closed) < 5 * spread + 1e-9, u
+
+    def test_weights_and_noise_of_rows_count(self):
+        frame = self.rows()
+        rng = np.random.default_rng(1)
+        y, weight, noise = rng.normal(size=80), rng.integers(1, 4, 80), rng.uniform(0.5, 2, 80)
+        settings = {"learn": (), "n_components": 61}
+        model = TorusGPRegressor(MIXED["category"], **settings).fit(frame, y, sample_weight=weight, noise_scale=noise)
+        names, axes, weights = self.grid(model, frame, weight / noise**2)
+        _, variances = weighted_anova(self.predictions(model, frame, names, axes), weights)
+        assert sobol_indices(model, n_samples=2).variance == pytest.approx(sum(variances.values()), rel=1e-7)
+
+    def test_many_rows_are_averaged_closely(self):
+        rng = np.random.default_rng(0)
+        X = rng.gamma(2.0, 1.0, (20_000, 1))
+        y = np.sin(3 * X[:, 0]) + 0.1 * rng.normal(size=20_000)
+        model = TorusGPRegressor(Line(0, length_scale=0.3), learn=(), noise_variance=0.01, n_components=201).fit(X, y)
+        values = model.predict(X)
+        assert sobol_indices(model, n_samples=2).variance == pytest.approx(values.var(), rel=1e-6)
+        found = effect(model, 0, grid=X[:50, 0])
+        np.testing.assert_allclose(found.mean, values[:50] - values.mean(), atol=1e-6)
+
+    def test_rows_in_parts_and_in_files_count_the_same(self, tmp_path):
+        model, frame = self.model("line and slope")
+        y = np.random.default_rng(1).normal(size=80)
+        settings = {"learn": (), "noise_variance": 0.2, "index_set": model.index_set_}
+        kernel = Line("warmth", range=(-5, 50)) * Category("shop") + Slope("warmth")
+        whole = TorusGPRegressor(kernel, **settings).fit(frame, y)
+        parts = TorusGPRegressor(kernel, **settings).partial_fit(frame[:50], y[:50]).partial_fit(frame[50:], y[50:])
+        # the broad prior of the slope is that of the first rows
+        np.testing.assert_allclose(
+            sobol_indices(parts, n_samples=2).share, sobol_indices(whole, n_samples=2).share, atol=1e-5
+        )
+        for axis in (0, 1):
+            for one, other in zip(
+                parts.statistics_.marginals.nodes(axis), whole.statistics_.marginals.nodes(axis), strict=True
+            ):
+                np.testing.assert_allclose(one, other)
+        whole.save(tmp_path / "model.npz")
+        loaded = TorusGPRegressor.load(tmp_path / "model.npz")
+        np.testing.assert_array_equal(sobol_indices(loaded).share, sobol_indices(whole).share)
+
+    def test_without_the_rows_ranges_are_even(self):
+        model, frame = self.model("circle and line")
+        model.statistics_.marginals = None  # as in files of earlier versions
+        indices = sobol_indices(model, n_samples=2)
+        assert indices.measure == {"hour": "uniform", "warmth": "uniform over the range"}
+        assert "Values of warmth are weighted evenly over the range." in repr(indices)
+        axis = model.fitted_.prior.torus.axes[1]
+        warmth, weights = np.polynomial.legendre.leggauss(60)
+        axes = [np.arange(32) * 24 / 32, axis.low + axis.extent * (warmth + 1) / 2]
+        _, variances = weighted_anova(
+            self.predictions(model, frame, ["hour", "warmth"], axes), [np.full(32, 1 / 32), weights / 2]
+        )
+        assert indices.variance == pytest.approx(sum(variances.values()), rel=1e-7)
+
+    def test_values_of_categories_are_levels(self):
+        model, frame = self.model("category")
+        found = effect(model, "shop")
+        assert found.grid[0].tolist() == ["north", "south", "west"]
+        assert found.kind == ("category",)
+        assert found.period == (None,)
+        np.testing.assert_allclose(found(["west", "north"]), found.mean[[2, 0]])
+        share = frame["shop"].value_counts(normalize=True)[["north", "south", "west"]].to_numpy()
+        assert share @ found.mean == pytest.approx(0, abs=1e-12)
+        pair = effect(model, ("warmth", "shop"), joint=True, n_points=4)
+        assert pair.mean.shape == (4, 3)
+        value = pair([[pair.grid[0][1], "south"]])
+        assert value[0] == pytest.approx(pair.mean[1, 1])
+        assert effect(model, "warmth").grid[0][[0, -1]].tolist() == [frame["warmth"].min(), frame["warmth"].max()]
+
+    def test_a_slope_is_drawn_around_its_mean(self):
+        model, frame = self.model("slope alone")
+        found = effect(model, "price", n_points=5)
+        assert found.grid[0][2] == pytest.approx(frame["price"].mean())
+        assert found.mean[2] == pytest.approx(0, abs=1e-12)
+        steps = np.diff(found.mean)
+        np.testing.assert_allclose(steps, steps[0])
+
+    def test_a_slope_beside_a_circle_of_the_same_input(self):
+        frame = self.rows()[["hour"]]
+        y = np.sin(frame["hour"]) + 0.1 * frame["hour"]
+        model = TorusGPRegressor(Circle("hour", 24) + Slope("hour"), learn=(), n_components=9).fit(frame, y)
+        indices = sobol_indices(model, n_samples=2)
+        assert indices.names == ("hour (period 24)", "hour (slope)")
+        parts = model.predict_parts(frame)
+        found = effect(model, "hour (slope)")(frame["hour"])
+        np.testing.assert_allclose(found, parts[:, 1], atol=ROUNDING)
+        circle = model.predict_parts(frame.iloc[[0] * 32].assign(hour=np.arange(32) * 24 / 32))[:, 0]
+        variances = np.array([circle.var(), parts[:, 1].var()])
+        np.testing.assert_allclose(indices.share, variances / variances.sum(), atol=ROUNDING)
+
+    def test_the_text_says_how_values_are_weighted(self):
+        model, _ = self.model("three")
+        last = repr(sobol_indices(model, n_samples=10)).splitlines()[-1]
+        assert last == "Values of warmth, shop, price are weighted as the rows are distributed."
+
+    def test_names_that_were_given_are_kept(self):
+        frame = self.rows()[["hour"]]
+        kernel = Circle("hour", 24, name="daily") + Line("hour", name="drift") + Circle("hour", 12)
+        model = TorusGPRegressor(kernel, learn=(), n_components=31).fit(frame, np.sin(frame["hour"]))
+        assert sobol_indices(model, n_samples=2).names == ("daily", "drift", "hour (period 12)")
 
 
 class TestNames:
@@ -413,7 +691,7 @@ class TestNames:
         )
 
     def test_names_of_inputs_and_their_periods(self):
-        model = self.frame_model(columns=["time", "weekday", "time"], period=[24, 7, 365.25])
+        model = self.frame_model(kernel=Circle("time", 24) * Circle("weekday", 7) * Circle("time", 365.25))
         indices = sobol_indices(model)
         assert indices.names == ("time (period 24)", "weekday", "time (period 365.25)")
         cross = indices.labels[indices.components.index((0, 1))]
@@ -495,12 +773,25 @@ class TestWrongArguments:
         with pytest.raises(NotFittedError):
             call(TorusGPRegressor())
 
-    @pytest.mark.parametrize("intercept", [True, False], ids=["intercept", "plain"])
-    def test_constant_targets(self, intercept):
+    @pytest.mark.parametrize("intercept", [True, False])
+    def test_constant_targets_among_several_have_no_shares(self, intercept):
         X = np.random.default_rng(0).uniform(size=(50, 2))
         y = np.column_stack([np.cos(X[:, 0]), np.full(50, 1e6 * intercept)])
-        model = TorusGPRegressor(n_components=21, intercept=intercept).fit(X, y)
-        with pytest.raises(ValueError, match="predicted function of output 1 is constant"):
+        settings = {"period": 1.0, "n_components": 21, "intercept": intercept, "learn": (), "noise_variance": 1e-3}
+        model = TorusGPRegressor(**settings).fit(X, y)
+        indices = sobol_indices(model)
+        alone = sobol_indices(TorusGPRegressor(**settings).fit(X, y[:, 0]))
+        np.testing.assert_allclose(indices.share[:, 0], alone.share, atol=ROUNDING)
+        np.testing.assert_allclose(indices.total_order[:, 0], alone.total_order, atol=ROUNDING)
+        assert np.isnan(indices.share[:, 1]).all()
+        assert np.isnan(indices.total_order[:, 1]).all()
+        assert np.isnan(indices.interval()[0][:, 1]).all()
+        assert "nan" in repr(indices)
+
+    def test_constant_targets_alone(self):
+        X = np.random.default_rng(0).uniform(size=(50, 2))
+        model = TorusGPRegressor(period=1.0, n_components=21, learn=()).fit(X, np.full((50, 2), 3.0))
+        with pytest.raises(ValueError, match="predicted function of every output is constant"):
             sobol_indices(model)
 
     def test_a_constant_alone(self):

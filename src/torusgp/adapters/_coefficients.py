@@ -8,25 +8,31 @@ relative to itself, as one of order one, and its square root has finite derivati
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from torusgp.adapters._tables import ChebyshevTable, tabulate
+from torusgp.kernels.product import ProductKernel
 from torusgp.kernels.spectra import Heat, TorusMatern
+
+_NOTHING = -1e30  # logarithm of no coefficient in a sum: differences of infinities would not be numbers
 
 
 class LogCoefficients:
-    """Logarithms of the coefficients of the frequencies of an index set.
+    """Logarithms of the coefficients of one product.
 
     Parameters
     ----------
-    kernel : TorusKernel
+    kernel : TorusKernel or ProductKernel
         Families, limit of interactions, and for a Cartesian family the cell; its length scales play no part.
-    index_set : IndexSet
-        Frequencies.
+    frequencies : ndarray of int, shape (n_frequencies, dimension)
+        Frequencies, zero among them.
     bounds : pair of float
         Length scales between which the result is accurate; for a Cartesian family in units of the cell's size, the
         D-th root of its volume, over 2 pi.
+    nothing : float, default=-inf
+        Logarithm of a coefficient that is zero.
 
     Attributes
     ----------
@@ -36,12 +42,11 @@ class LogCoefficients:
         The bounds, in the units of the kernel's length scale.
     """
 
-    def __init__(self, kernel, index_set, bounds):
-        frequencies = index_set.frequencies
-        dimension = kernel.resolve_dimension(index_set.dimension)
+    def __init__(self, kernel, frequencies, bounds, nothing=-np.inf):
+        dimension = kernel.resolve_dimension(frequencies.shape[1])
         self._limit = dimension if kernel.max_interaction is None else min(kernel.max_interaction, dimension)
         beyond = np.count_nonzero(frequencies, axis=1) > self._limit
-        self._outside = np.where(beyond, -np.inf, 0.0) if beyond.any() else None
+        self._outside = np.where(beyond, nothing, 0.0) if beyond.any() else None
         self.limits = bounds
         if kernel.metric == "cartesian":
             cell = kernel.cell(dimension)
@@ -67,6 +72,96 @@ class LogCoefficients:
         if self._limit < len(self._axes):
             total = total - xp.log(_mass_within(constants, self._limit))
         return total if self._outside is None else total + xp.constant(self._outside)
+
+
+class SumLogCoefficients:
+    """Logarithms of the coefficients of a sum of products.
+
+    Parameters
+    ----------
+    kernel : SumKernel
+        Terms, and the circles of lines; its length scales and variances play no part.
+    frequencies : ndarray of int, shape (n_frequencies, dimension)
+        Frequencies on the whole torus, zero among them.
+    bounds : pair of float
+        See :class:`LogCoefficients`; for lines in units of their circle over 2 pi.
+
+    Attributes
+    ----------
+    limits : ndarray of shape (n_length_scales, 2)
+        The bounds of all length scales, in their units. Those of lines have no lower one: image sums are powers there.
+    """
+
+    def __init__(self, kernel, frequencies, bounds):
+        self._terms = [_Term(term, frequencies, kernel.period, bounds) for term in kernel.terms]
+        self.limits = np.concatenate([term.limits for term in self._terms])
+
+    def __call__(self, xp, length_scales, variance):
+        """Logarithms of shape (..., n_frequencies).
+
+        Parameters
+        ----------
+        xp : ArrayLibrary
+            Whose arrays the others are.
+        length_scales : list of arrays of shape (..., n_length_scales), (..., 1) or ()
+            One for each term.
+        variance : array of shape (..., n_terms)
+            Variances of the terms.
+        """
+        total = None
+        for j, (term, scales) in enumerate(zip(self._terms, length_scales, strict=True)):
+            one = term(xp, scales) + xp.log(variance[..., j : j + 1])
+            total = one if total is None else _log_sum(xp, total, one)
+        return total
+
+
+def _log_sum(xp, first, second):
+    """Logarithm of the sum of two exponentials; libraries differ in how they guard their own against underflow."""
+    top = xp.maximum(first, second)  # whose derivative cancels, whatever it is where both are equal
+    return top + xp.log(xp.exp(first - top) + xp.exp(second - top))
+
+
+class _Term:
+    """Logarithms of the coefficients of one term on the whole torus."""
+
+    def __init__(self, term, frequencies, period, bounds):
+        others = np.ones(frequencies.shape[1], dtype=bool)
+        others[list(term.axes)] = False
+        own = ~frequencies[:, others].any(axis=1)
+        self._position = np.where(own, np.cumsum(own) - 1, 0)
+        self._outside = np.where(own, 0.0, _NOTHING)
+        self._n_scales = len(term.length_scale)
+        self.limits = np.empty((self._n_scales, 2))
+        cell = np.diag(period) if np.ndim(period) < 2 else period
+        self._parts = []
+        families, axes, places, units, place = [], [], [], [], 0
+        for factor in term.factors:
+            count = len(factor.length_scale)
+            if factor.is_cartesian:
+                kernel = ProductKernel(factor.family, 1.0, cell[np.ix_(factor.axes, factor.axes)])
+                part = LogCoefficients(kernel, frequencies[np.ix_(own, factor.axes)], bounds)
+                self._parts.append((part, np.array([place]), np.ones(1)))
+                self.limits[place] = part.limits
+            else:
+                unit = 2 * np.pi / cell[factor.axes[0], factor.axes[0]] if factor.is_line else 1.0
+                self.limits[place : place + count] = (0.0 if factor.is_line else bounds[0], bounds[1] / unit)
+                for i, axis in enumerate(factor.axes):
+                    families.append(factor.family)
+                    axes.append(axis)
+                    places.append(place + min(i, count - 1))
+                    units.append(unit)
+            place += count
+        if axes:
+            kernel = ProductKernel(families, 1.0, max_interaction=term.max_interaction)
+            part = LogCoefficients(kernel, frequencies[np.ix_(own, axes)], bounds, _NOTHING)
+            self._parts.append((part, np.array(places), np.array(units)))
+
+    def __call__(self, xp, scales):
+        scales = scales * xp.constant(np.ones(self._n_scales))
+        total: Any = 0.0
+        for part, places, units in self._parts:
+            total = total + part(xp, scales[..., xp.constant(places)] * xp.constant(units))
+        return total[..., xp.constant(self._position)] + xp.constant(self._outside)
 
 
 def _mass_within(constants, limit):

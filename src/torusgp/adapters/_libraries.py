@@ -3,6 +3,8 @@
 import importlib
 from typing import Any
 
+import numpy as np
+
 
 def require(module: str, extra: str) -> Any:
     """Import a module of another library, or raise with the line that installs it.
@@ -50,3 +52,6 @@ def known_shape(array):
     """Shape of an array of any library; PyTensor's may hold None for what is known only later."""
     symbolic = getattr(getattr(array, "type", None), "shape", None)
     return tuple(array.shape if symbolic is None else symbolic)
+
+
+NUMPY = ArrayLibrary(np, np.asarray)

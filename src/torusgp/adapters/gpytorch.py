@@ -4,36 +4,42 @@ from typing import Any
 
 import numpy as np
 
-from torusgp.adapters._expansion import LENGTH_SCALE_BOUNDS
+from torusgp.adapters._expansion import LENGTH_SCALE_BOUNDS, check_kernel
 from torusgp.adapters._libraries import require
 
 gpytorch = require("gpytorch", "gpytorch")
-from torusgp.adapters.torch import TorusFeatures, torch  # noqa: E402  # GPyTorch needs PyTorch: name what is asked for
+from torusgp.adapters.torch import ROOM, TorusFeatures, torch  # noqa: E402  # GPyTorch needs PyTorch: name what is asked for
 
 operators = require("linear_operator.operators", "gpytorch")
 _Kernel: Any = gpytorch.kernels.Kernel
 
-_STALE = 1.25  # factor by which a length scale has to change before frequencies are chosen again
+_STALE_VARIANCE = 4.0  # factor by which the variance of a term has to change before frequencies are chosen again
 
 
 class TorusFeatureKernel(_Kernel):
-    r"""Periodic kernel in several dimensions, of variance one, as a product of features with themselves.
+    r"""Kernel on circles and lines as a product of features with themselves.
 
     Its matrices are roots of low rank, so GPyTorch's exact models cost :math:`n M^2` for n rows and M columns, not
-    :math:`n^3`. ``lengthscale`` is learned under GPyTorch's constraints and priors, the period too on request; a
-    ``ScaleKernel`` around it learns the variance. An exact model with nothing else in it is that of
+    :math:`n^3`. ``lengthscale`` is learned under GPyTorch's constraints and priors, the period too on request. One
+    product of circles has variance one, and a ``ScaleKernel`` around it learns another; the terms of an expression have
+    variances of their own, ``variance``. An exact model with nothing else in it is that of
     :class:`torusgp.TorusGPRegressor`, which looks at the data only once.
 
     Parameters
     ----------
-    kernel : TorusKernel
+    kernel : TorusKernel or Expression
         Families, and the values at which length scales and period start or stay. A single length scale is shared by all
         dimensions, unless ``ard_num_dims`` says their number. Note that GPyTorch's own ``PeriodicKernel`` calls
-        lengthscale what is the square of this one.
+        lengthscale what is the square of this one. Or a sum of products of circles, lines and lattices, such as
+        ``Circle(0, 24) * Line(1, range=(0, 10)) + Line(1, range=(0, 10))``: then ``lengthscale`` holds the length
+        scales of all terms one after the other, those of lines in the units of their input; it and ``variance`` start
+        where the expression says, and what that declares "fixed" stays. ``model.kernel_`` of a fitted
+        :class:`torusgp.TorusGPRegressor` starts where that has ended, with variances that sum to one.
     index_set : str or IndexSet, default="adaptive"
         Frequencies. "adaptive" takes those with the largest coefficients, and in training mode takes them anew whenever
-        a length scale has changed by a quarter, so that length scales may start far off. The name of another function
-        of :mod:`torusgp.kernels.index_sets`, or a set, stays until :meth:`choose_index_set` is called.
+        a length scale has changed by a quarter, so that length scales may start far off; lines are then laid on
+        circles that suit. The name of another function of :mod:`torusgp.kernels.index_sets`, or a set, stays until
+        :meth:`choose_index_set` is called, and so do the circles, which are for the length scales at the start.
     n_components : int or "auto", default="auto"
         Largest number of columns of a set given by name. "auto" goes with "adaptive": as many as it takes to leave out
         1e-6 of the variance, from 101 to 1001.
@@ -48,6 +54,10 @@ class TorusFeatureKernel(_Kernel):
         By default positive.
     period_length_prior : gpytorch.priors.Prior, optional
         Prior of a learned period.
+    variance_constraint : gpytorch.constraints.Interval, optional
+        Of the terms of an expression; by default positive.
+    variance_prior : gpytorch.priors.Prior, optional
+        Prior of the variances of the terms.
     length_scale_bounds : pair of float, default=(1e-2, 1e2)
         Between these, coefficients are accurate to about 1e-12; see :class:`~torusgp.adapters.torch.TorusFeatures`.
     **kwargs
@@ -83,22 +93,33 @@ class TorusFeatureKernel(_Kernel):
         lengthscale_constraint=None,
         period_length_constraint=None,
         period_length_prior=None,
+        variance_constraint=None,
+        variance_prior=None,
         length_scale_bounds=LENGTH_SCALE_BOUNDS,
         **kwargs,
     ):
+        kernel = check_kernel(kernel)
         features = TorusFeatures(
             kernel, index_set=index_set, n_components=n_components, learn=(), length_scale_bounds=length_scale_bounds
         )
-        if ard_num_dims is None and np.ndim(kernel.length_scale):
-            ard_num_dims = len(kernel.length_scale)
+        start = features.start_length_scale
+        if not features.is_product and ard_num_dims not in (None, len(start)):
+            raise ValueError(f"ard_num_dims must be left out: the terms have {len(start)} length scales.")
+        if ard_num_dims is None and np.ndim(start):
+            ard_num_dims = len(start)
         if lengthscale_constraint is None:
-            lengthscale_constraint = gpytorch.constraints.GreaterThan(features.length_scale_limits[0])
+            lowest = features.length_scale_limits[0] if features.is_product else features.length_scale_limits[:, 0]
+            lengthscale_constraint = gpytorch.constraints.GreaterThan(torch.as_tensor(lowest))
         super().__init__(ard_num_dims=ard_num_dims, lengthscale_constraint=lengthscale_constraint, **kwargs)
+        if not features.is_product:
+            self.ard_num_dims = None  # GPyTorch would take it for the number of inputs
         self.features = features
-        self.lengthscale = self._start(kernel.length_scale, 1, ard_num_dims or 1)
+        self.lengthscale = self._start(start, 1, ard_num_dims or 1)
         self._follows, self._n_components = isinstance(index_set, str) and index_set == "adaptive", n_components
         # Length scales that the frequencies were chosen for; of the same shape, since GPyTorch cuts batches out of both
         self.register_buffer("chosen_at", self.lengthscale.detach().clone())
+        if not features.is_product:
+            self._add_variance(variance_constraint, variance_prior)
         if learn_period:
             features.check_period_is_free()
             self._add_period(period_length_constraint, period_length_prior)
@@ -106,8 +127,55 @@ class TorusFeatureKernel(_Kernel):
     def _start(self, value, *shape):
         return torch.tensor(value, dtype=self.raw_lengthscale.dtype).expand(*self.batch_shape, *shape)
 
+    def _add_variance(self, constraint, prior):
+        start = self.features.kernel.sum.variances
+        self.register_parameter("raw_variance", torch.nn.Parameter(self._start(0.0, 1, len(start)).clone()))
+        self.register_constraint("raw_variance", constraint or gpytorch.constraints.Positive())
+        if prior is not None:
+            self.register_prior(
+                "variance_prior",
+                prior,
+                lambda module: module.variance,
+                lambda module, value: module._set_variance(value),
+            )
+        self._set_variance(self._start(start, 1, len(start)))
+        self.register_buffer("variance_chosen_at", self.variance.detach().clone())
+
+    @property
+    def term_names(self):
+        """Names of the terms of an expression."""
+        return self.features.kernel.terms
+
+    @property
+    def variance(self):
+        """Variances of the terms of an expression, of shape (..., 1, n_terms)."""
+        self._check_terms()
+        return self.raw_variance_constraint.transform(self.raw_variance)
+
+    @variance.setter
+    def variance(self, value):
+        self._set_variance(value)
+
+    def _set_variance(self, value):
+        self._check_terms()
+        value = torch.as_tensor(value).to(self.raw_variance).expand_as(self.raw_variance)
+        self.initialize(raw_variance=self.raw_variance_constraint.inverse_transform(value))
+
+    def _check_terms(self):
+        if self.features.is_product:
+            raise ValueError("One product has variance one: put a ScaleKernel around it.")
+
+    @property
+    def term_lengthscales(self):
+        """Length scales of the terms of an expression by their names, each of shape (..., 1, n_length_scales)."""
+        self._check_terms()
+        return dict(zip(self.term_names, self.features.split(self.lengthscale), strict=True))
+
     def _add_period(self, constraint, prior):
         period, dimension = self.features.kernel.period, self.features.index_set.dimension
+        if not self.features.is_product:
+            period = period[self.features.kernel.sum.torus.kinds("circle")]
+            dimension = len(period)
         if np.ndim(period) == 2:
             self.register_parameter("cell", torch.nn.Parameter(self._start(period, dimension, dimension).clone()))
             return
@@ -124,7 +192,7 @@ class TorusFeatureKernel(_Kernel):
 
     @property
     def period_length(self):
-        """Present periods, of shape (..., 1, dimension), or the cell."""
+        """Present periods, of shape (..., 1, dimension), or the cell; of an expression learned ones of its circles."""
         if hasattr(self, "raw_period_length"):
             return self.raw_period_length_constraint.transform(self.raw_period_length)
         return self.cell if hasattr(self, "cell") else self.features.period
@@ -141,18 +209,44 @@ class TorusFeatureKernel(_Kernel):
 
     def forward(self, x1, x2, diag=False, last_dim_is_batch=False, **params):
         """Covariances between two sets of inputs, as GPyTorch asks for them."""
-        if self.training and self._follows:
-            change = (self.lengthscale.detach() / self.chosen_at).log().abs().max()
-            if change > np.log(_STALE):
+        if self.training:
+            self.features.check_range(x1)
+            if self._follows and self._is_stale():
                 self.choose_index_set(self._n_components)
+        if not self.features.is_product:
+            if last_dim_is_batch:
+                raise ValueError("The inputs of an expression cannot be taken one by one: it says what each is for.")
+            return self._covariance(x1, x2, diag, *self._sum_arguments())
         length_scale, period = self.lengthscale, self.period_length
         if last_dim_is_batch:  # each input alone, of a kernel of one dimension
             x1, x2 = x1.mT.unsqueeze(-1), x2.mT.unsqueeze(-1)
             length_scale = length_scale.mT.unsqueeze(-1)
             period = period.mT.unsqueeze(-1) if period.ndim >= 2 else period
-        first = self.features(x1, length_scale, period)
+        return self._covariance(x1, x2, diag, length_scale, period)
+
+    def _is_stale(self):
+        change = (self.lengthscale.detach() / self.chosen_at).log().abs().max()
+        if self.features.is_product or change > np.log(ROOM):
+            return bool(change > np.log(ROOM))
+        return bool((self.variance.detach() / self.variance_chosen_at).log().abs().max() > np.log(_STALE_VARIANCE))
+
+    def _sum_arguments(self):
+        """Length scales, periods and variances of an expression; what it fixes is constant."""
+        terms, features = self.features.kernel.sum.terms, self.features
+        learned = torch.as_tensor(np.concatenate([term.learned for term in terms]), device=self.lengthscale.device)
+        given = torch.as_tensor(features.start_length_scale).to(self.lengthscale)
+        length_scale = torch.where(learned, self.lengthscale, given)
+        fixed = [isinstance(term.variance_bounds, str) for term in terms]
+        given = torch.as_tensor(features.kernel.sum.variances).to(self.variance)
+        variance = torch.where(torch.tensor(fixed, device=given.device), given, self.variance)
+        is_learned = hasattr(self, "raw_period_length")
+        period = features.with_circles(self.period_length) if is_learned else features.period
+        return length_scale, period, variance
+
+    def _covariance(self, x1, x2, diag, *arguments):
+        first = self.features(x1, *arguments)
         same = torch.equal(x1, x2)
-        second = first if same else self.features(x2, length_scale, period)
+        second = first if same else self.features(x2, *arguments)
         if diag:
             return (first * second).sum(-1)
         if not same:
@@ -179,7 +273,12 @@ class TorusFeatureKernel(_Kernel):
         IndexSet
         """
         self.chosen_at = self.lengthscale.detach().clone()
-        shortest = self.chosen_at.reshape(-1, self.chosen_at.shape[-1]).amin(0)
+        scales = self.chosen_at.reshape(-1, self.chosen_at.shape[-1])
+        shortest = scales.amin(0)
+        if not self.features.is_product:
+            self.variance_chosen_at = self.variance.detach().clone()
+            variance = self.variance_chosen_at.reshape(-1, self.variance_chosen_at.shape[-1]).mean(0)
+            return self.features.choose_index_set(n_components, shortest, variance, scales.amax(0))
         if len(shortest) > self.features.index_set.dimension:  # inputs that are taken one by one
             shortest = shortest.amin()
         return self.features.choose_index_set(n_components, shortest)

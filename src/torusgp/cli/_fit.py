@@ -18,6 +18,7 @@ from torusgp.cli._options import (
     split_pair,
 )
 from torusgp.cli._summary import print_summary
+from torusgp.kernels.axes import Category, Line, Slope, Sum
 from torusgp.storage.files import write_together
 from torusgp.tables.models import TableModel, words_of_the_command
 from torusgp.tables.reading import read_table, text_layout
@@ -29,19 +30,22 @@ the period with which it repeats, in its own units; a column may be given severa
 times and the cycles of the calendar that matter; beside day, the others count whole days, unless --moving-days is
 given, which suits what goes on around midnight.
 
-Decimal commas (where semicolons part the columns) and dates such as 31.01.2024 are read without being asked.
+Decimal commas (where semicolons are the separator) and dates such as 31.01.2024 are read without being asked.
 --decimal and --date-format say how numbers and times are written where that is not plain; predict then reads later
 files in the same way.
 
-Some rows are held out to judge the model: the last fifth in time if a column orders the rows (the calendar's, or
+Some rows are held out to evaluate the model: the last fifth in time if a column orders the rows (the calendar's, or
 --time), else a random fifth. The figures that are printed come from a model that had not seen them; afterwards the
 model is fitted to all rows, unless --no-refit is given.
 
-Where time orders the rows, their noise is usually correlated, like weather that lasts for days: then several rows
-are worth one, which is estimated and taken into account. --redundancy 1 takes rows for independent.
+Where time orders the rows, their noise is usually autocorrelated, like weather that lasts for days: then the effective
+sample size is smaller than the number of rows. It is estimated and taken into account; --redundancy 1 takes rows for
+independent.
 
---trend linear adds a straight line in time, for a target that also grows or falls steadily, such as sales; forecasts go
-on along it.
+What does not repeat is added by --slope, --line and --category, each as often as there are such columns: a straight
+line, a smooth curve, or a level for each value. The word "time" stands for the time of a row: --slope time is for a
+target that also grows or falls steadily, such as sales; forecasts go on along it. Times are in years since the first
+row, or in the units of --time if that holds numbers.
 
 --noise-column names known standard deviations of the target: rows count by them. Their common factor is learned and
 printed; 1 means that the error bars are right. If it is much larger, there may be another period: look for two, whose
@@ -55,7 +59,7 @@ Examples:
   torusgp fit demand.csv --target demand --calendar time=day,week \\
       --date-format "%d/%m/%Y %H:%M" --decimal ,
   torusgp fit sales.csv --target sales --calendar date=week,year \\
-      --trend linear
+      --slope time --category holiday --line temperature
   torusgp fit angles.csv --target energy --period phi=360 --period psi=360
   torusgp fit star.csv --target mag --period time=auto --noise-column mag_err
   torusgp fit star.csv --target mag --noise-column mag_err \\
@@ -106,9 +110,16 @@ def add_fit(app):
         ] = True,
         decimal: Annotated[str, decimal_option()] = "auto",
         date_format: Annotated[str, date_format_option()] = "auto",
-        trend: Annotated[
-            str | None,
-            typer.Option(help="'linear' if the target also rises or falls steadily with time.", metavar="linear"),
+        slope: Annotated[
+            list[str] | None,
+            typer.Option(help="Column, or 'time', along which the target rises or falls steadily.", metavar="COLUMN"),
+        ] = None,
+        line: Annotated[
+            list[str] | None,
+            typer.Option(help="Column of numbers, or 'time', that has a smooth effect.", metavar="COLUMN"),
+        ] = None,
+        category: Annotated[
+            list[str] | None, typer.Option(help="Column of names that has an effect for each.", metavar="COLUMN")
         ] = None,
         noise_column: Annotated[
             str | None,
@@ -122,7 +133,7 @@ def add_fit(app):
         ] = None,
         kernel: Annotated[str, typer.Option(help="Family of the kernel, such as matern52.")] = "squared_exponential",
         redundancy: Annotated[
-            str, typer.Option(help="How many rows are worth one; 1 if their noise is independent.", metavar="NUMBER")
+            str, typer.Option(help="Rows over their effective sample size; 1 if independent.", metavar="NUMBER")
         ] = "auto",
         holdout: Annotated[
             float | None,
@@ -132,7 +143,7 @@ def add_fit(app):
             str | None,
             typer.Option(help="Hold out rows from this time on, such as 2014-01-01.", metavar="TIME"),
         ] = None,
-        refit: Annotated[bool, typer.Option("--refit/--no-refit", help="Fit to all rows after judging.")] = True,
+        refit: Annotated[bool, typer.Option("--refit/--no-refit", help="Fit to all rows after the evaluation.")] = True,
         drop_missing: Annotated[bool, drop_missing_option()] = False,
         output: Annotated[
             Path | None,
@@ -152,7 +163,7 @@ def add_fit(app):
                 decimal=decimal,
                 date_format=date_format,
                 learn_period=list(learn_period or []),
-                trend=to_trend(trend),
+                terms=to_terms(slope, line, category),
                 noise=noise_column,
                 redundancy=to_redundancy(redundancy),
                 kernel=kernel,
@@ -171,7 +182,7 @@ def add_fit(app):
 
 
 def fit_file(model, path, output, holdout=None, start=None, refit=True, verbose=0):
-    """Fit a model to a table file, judge it, and write it.
+    """Fit a model to a table file, evaluate it, and write it.
 
     Parameters
     ----------
@@ -186,7 +197,7 @@ def fit_file(model, path, output, holdout=None, start=None, refit=True, verbose=
     start : str, optional
         Instead of a share: hold out rows from this time on.
     refit : bool, default=True
-        Fit to all rows after judging.
+        Fit to all rows after the evaluation.
     verbose : int or callable, default=0
         See :class:`torusgp.tables.models.TableModel`.
 
@@ -205,7 +216,7 @@ def fit_file(model, path, output, holdout=None, start=None, refit=True, verbose=
         model.fit(frame, source=path)
     else:
         share = 0.2 if holdout is None else holdout
-        model.fit_and_judge(frame, share, start=start, refit=refit, source=path)
+        model.fit_and_evaluate(frame, share, start=start, refit=refit, source=path)
     model.summary()
     seconds = time.perf_counter() - began
     with tempfile.TemporaryDirectory() as folder:
@@ -230,11 +241,17 @@ def to_calendar(text):
     return {column: [cycle.strip() for cycle in cycles.split(",") if cycle.strip()]}
 
 
-def to_trend(text):
-    """Trend of ``--trend``."""
-    if text not in ("linear", "none", None):
-        raise ValueError(f"--trend must be 'linear', or left out for none, got {text!r}.")
-    return None if text == "none" else text
+def to_terms(slopes=None, lines=None, categories=None):
+    """Terms of ``--slope``, ``--line`` and ``--category``.
+
+    Examples
+    --------
+    >>> to_terms(["time"], ["temperature"])
+    Slope('time') + Line('temperature')
+    """
+    kinds = ((Slope, slopes), (Line, lines), (Category, categories))
+    parts = [part for kind, columns in kinds for name in dict.fromkeys(columns or []) for part in kind(name).terms]
+    return Sum(tuple(parts)) if parts else None
 
 
 def to_redundancy(text):

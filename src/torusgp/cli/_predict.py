@@ -18,7 +18,7 @@ from torusgp.cli._options import (
     json_option,
     split_list,
 )
-from torusgp.cli._summary import judgement_facts
+from torusgp.cli._summary import score_facts
 from torusgp.storage.files import write_together
 from torusgp.tables.models import TableModel, quantile_name, to_plain, words_of_the_command
 from torusgp.tables.reading import TableError, TextLayout, read_table, table_as_written, text_layout
@@ -78,7 +78,7 @@ def add_predict(app):
     ):
         with errors_told(debug), words_of_the_command():
             with at_work("reading"):
-                result, judgement, to_text = predict_file(
+                result, scores, to_text = predict_file(
                     model,
                     data,
                     output,
@@ -91,7 +91,7 @@ def add_predict(app):
                 )
             interval = widest_interval(split_list(quantiles, "--quantiles"), prefix)
             if as_json:
-                content = {"model": str(model), "data": str(data), "rows": len(result), "judgement": judgement}
+                content = {"model": str(model), "data": str(data), "rows": len(result), "scores": scores}
                 content["interval"] = interval
                 if output is None:
                     content["predictions"] = to_records(result)
@@ -103,8 +103,8 @@ def add_predict(app):
                 print(f"{len(result):,} predictions: {output}")
                 if interval is not None:
                     print(f"  {interval['from']} to {interval['to']}: {interval['percent']:.4g} % of the values")
-                if judgement is not None:
-                    facts = [f"  {name:16}{value}" for name, value in judgement_facts(judgement).items()]
+                if scores is not None:
+                    facts = [f"  {name:16}{value}" for name, value in score_facts(scores).items()]
                     print("\n".join([f"Compared with the target in {data}:", *facts]))
 
 
@@ -144,7 +144,7 @@ def predict_file(
     Returns
     -------
     result : pandas.DataFrame
-    judgement : dict or None
+    scores : dict or None
         How predictions compare with the target, if the table has it.
     to_text : callable
         Gives the text of such a table, written as the table that was read.
@@ -162,9 +162,9 @@ def predict_file(
         raise TableError(
             f"{path} has a column {clash[0]!r} already: use --prefix to name the new columns, or --no-keep."
         )
-    judgement = None
+    scores = None
     if fitted.target in frame.columns and frame[fitted.target].notna().any():
-        judgement = to_plain(fitted.judge(frame, source=path).to_json())
+        scores = to_plain(fitted.evaluate(frame, source=path).to_json())
     learned_from = TextLayout(**fitted.notes_["layout"]) if "layout" in fitted.notes_ else None
     layout, new = text_layout(frame, path, fitted.decimal, learned_from), list(result.columns)
     result = frame.loc[result.index].join(result) if keep else result
@@ -175,7 +175,7 @@ def predict_file(
 
     if output is not None:
         write_together({output: encode(result, output, to_text)})
-    return result, judgement, to_text
+    return result, scores, to_text
 
 
 def to_shown_digits(predictions):

@@ -16,7 +16,7 @@ from torusgp.cli._options import (
 from torusgp.cli._summary import summary_facts
 from torusgp.storage.files import write_together
 from torusgp.tables.models import TableModel, words_of_the_command
-from torusgp.tables.models._warnings import drift_remedy
+from torusgp.tables.models._warnings import bias_remedy
 from torusgp.tables.reading import read_table
 from torusgp.views.plotting._base import check_matplotlib
 from torusgp.views.report import render_report
@@ -34,8 +34,8 @@ Examples:
 """
 
 _LINE = (
-    "Beside what repeats there is a line, which goes on in forecasts. Effects and shares are without it; rows are "
-    "compared with predictions that have it."
+    "Beside what repeats there is a line in time, which goes on in forecasts. Effects and shares are without it; rows "
+    "are compared with predictions that have it."
 )
 _SAID_ANYWAY = {
     "target",
@@ -123,13 +123,12 @@ def report_file(model, output, path=None, *, new=None, title=None, drop_missing=
     check_matplotlib()
     table = TableModel.load(model).set_params(drop_missing=drop_missing)
     table.read_as(decimal=decimal, date_format=date_format)
-    rows, std, offset = (None, None), None, None
+    rows, std = (None, None), None
     if path is not None:
         frame = read_table(path)
         rows = table.read(frame, source=path)
         predicted = table.predict(frame, source=path).loc[rows[0].index]
         std = predicted["std"]  # which knows the noise of each row
-        offset = None if table.trend_ is None else predicted["mean"] - table.model_.predict(rows[0])
     summary = table.summary()
     details = {name: value for name, value in summary_facts(summary).items() if name not in _SAID_ANYWAY}
     page = render_report(
@@ -141,10 +140,9 @@ def report_file(model, output, path=None, *, new=None, title=None, drop_missing=
         fit_seconds=table.notes_.get("seconds"),
         details=details,
         n_rows=table.n_rows_,
-        judgement=table.judgement_,
+        judgement=table.scores_,
         noise_std=summary["noise_std"],
         predicted_std=std,
-        offset=offset,
         whole_days=_has_whole_days(table, rows[0]),
         notes=_notes(table, summary),
     )
@@ -153,9 +151,9 @@ def report_file(model, output, path=None, *, new=None, title=None, drop_missing=
 
 def _notes(table, summary):
     """What to bear in mind, beside what the page finds."""
-    notes = [_LINE] if summary.get("trend") else []
-    if table.judgement_ is not None and table.judgement_.drifts:
-        notes.append(f"The level has changed in the rows held out. {drift_remedy(table.trend)}")
+    notes = [_LINE] if any(slope["is_time"] for slope in summary["slopes"]) else []
+    if table.scores_ is not None and table.scores_.is_biased:
+        notes.append(f"The level has changed in the rows held out. {bias_remedy(table.inputs_.has_time_slope)}")
     return notes
 
 

@@ -32,8 +32,8 @@ def print_summary(summary, facts):
     left = len(summary["attribution"]) - _MOST_SHARES
     if left > 0:
         console.print(Text(f"{left} smaller ones are left out."))
-    if summary["attribution"] and summary.get("trend"):
-        console.print(Text("Shares are those of what repeats; the trend is not part of the variance."))
+    if summary["attribution"] and summary["slopes"]:
+        console.print(Text("Shares are those of what repeats; slopes are not part of the variance."))
 
 
 def summary_facts(summary):
@@ -53,27 +53,32 @@ def summary_facts(summary):
     facts = {"target": summary["target"], "rows fitted": f"{rows['fitted']:,}{dropped}"}
     if rows["redundancy"] > 1:
         found = rows.get("redundancy_found")  # absent from files of before it was told
-        estimate = "" if found is None else f" (from their errors: {with_error(found, rows['redundancy_std'])})"
-        facts["rows count as"] = (
-            f"{rows['effective']:,.0f} independent ones: {rows['redundancy']:.3g} are worth one{estimate}"
+        estimate = "" if found is None else f" (estimate: {with_error(found, rows['redundancy_std'])})"
+        facts["effective rows"] = (
+            f"{rows['effective']:,.0f}, one for each {rows['redundancy']:.3g}, as errors are autocorrelated{estimate}"
         )
     elif rows["redundancy_is"] == "estimated":
-        facts["rows count as"] = "one each: their noise is not clearly correlated"
+        facts["effective rows"] = "all: errors are not clearly autocorrelated"
     if summary["calendar"]:
         clock = summary["clock"]
         facts["calendar"] = f"{summary['calendar']}, on the clock of {clock}" if clock else summary["calendar"]
     limit = summary["max_interaction"]
     limited = "" if limit is None else f", at most {limit} input(s) together"
     facts["model"] = f"{summary['columns']} columns, {summary['kernel'].replace('_', ' ')} kernel{limited}"
-    line = summary.get("trend")  # absent from files of before there was one
-    if line is not None:
-        slope = with_error(line["slope"], line["slope_std"])
-        facts["trend"] = f"{slope} per {line['per']}, along a line in {line['column']} that goes on in forecasts"
+    for slope in summary["slopes"]:
+        told = f"{with_error(slope['slope'], slope['std'])} per {slope['per']}"
+        if slope["is_time"]:
+            facts["trend"] = f"{told}, along a line in {slope['column']} that goes on in forecasts"
+        else:
+            facts[f"slope of {slope['column']}"] = told
+    for term in summary["terms"]:
+        facts[term["name"]] = _term_fact(term)
     if _shows_slow_change(summary):
         size = summary["slow_change_std"]
         told = "" if size is None else f"standard deviation {size:.3g} over the rows, "
         facts["slow change"] = f"{told}beside the period; part of predictions"
-    facts["function"] = f"varies by {summary['function_std']:.4g} (standard deviation)"
+    function = "what repeats" if summary["terms"] or summary["slopes"] else "function"
+    facts[function] = f"varies by {summary['function_std']:.4g} (standard deviation)"
     facts["noise"] = f"{summary['noise_std']:.4g} (standard deviation)"
     if summary.get("noise_factor") is not None:
         factor = summary["noise_factor"]
@@ -81,9 +86,21 @@ def summary_facts(summary):
     facts["log evidence"] = f"{summary['log_evidence']:.1f}"
     if holdout is not None:
         facts["held out"] = f"{holdout['n_rows']:,} rows: {holdout['rows']}"
-        facts.update(judgement_facts(holdout))
-        facts["fitted to"] = "all rows, after it was judged" if summary["is_refitted"] else "rows not held out"
+        facts.update(score_facts(holdout))
+        facts["fitted to"] = "all rows, after the evaluation" if summary["is_refitted"] else "rows not held out"
     return facts
+
+
+def _term_fact(term):
+    """What a term beside what repeats does."""
+    scales = [
+        f"{_with_error(one['value'], one['std'])} ({one['axis']})"
+        if len(term["length_scales"]) > 1
+        else _with_error(one["value"], one["std"])
+        for one in term["length_scales"]
+    ]
+    told = f"varies by {term['std']:.4g} over the rows (standard deviation)"
+    return f"{told}, length scale {', '.join(scales)}" if scales else told
 
 
 def _shows_slow_change(summary):
@@ -92,23 +109,23 @@ def _shows_slow_change(summary):
     return summary["has_slow_change"] and (size is None or size > _NOTICEABLE * summary["noise_std"])
 
 
-def judgement_facts(judgement):
+def score_facts(scores):
     """Lines about how predictions fared.
 
     Parameters
     ----------
-    judgement : dict
-        See :meth:`torusgp.tables.models.Judgement.to_json`.
+    scores : dict
+        See :meth:`torusgp.views.scores.Scores.to_json`.
 
     Returns
     -------
     dict of str to str
     """
-    r2 = "not known" if judgement["r2"] is None else f"{judgement['r2']:.4f}"
+    r2 = "not known" if scores["r2"] is None else f"{scores['r2']:.4f}"
     return {
-        "RMSE, R2": f"{judgement['rmse']:.4g}, {r2}",
-        "MNLL": f"{judgement['mnll']:.4f} (mean negative log loss)",
-        "95 % intervals": f"hold {100 * judgement['coverage']:.1f} %",
+        "RMSE, R2": f"{scores['rmse']:.4g}, {r2}",
+        "MNLL": f"{scores['mnll']:.4f} (mean negative log loss)",
+        "95 % intervals": f"contain {100 * scores['coverage']:.1f} %",
     }
 
 

@@ -77,17 +77,15 @@ class Blocks:
             raise SourceError("The Dask collection has no rows in the blocks that were looked at.")
         return joined(chunks)
 
-    def statistics(self, empty, columns, adjust=None):
+    def statistics(self, empty, layout):
         """Statistics of all blocks, computed by the scheduler that is in use.
 
         Parameters
         ----------
         empty : SufficientStatistics
             Statistics of no rows.
-        columns : sequence of int
-            Input that feeds each dimension of the torus.
-        adjust : callable, optional
-            Targets from inputs of the torus and targets.
+        layout : callable
+            Coordinates on the axes of the torus and plain columns of the inputs of rows.
 
         Returns
         -------
@@ -97,7 +95,7 @@ class Blocks:
 
         gather, add = dask.delayed(_gather, pure=True), dask.delayed(_add, pure=True)
         empty = dask.delayed(empty)  # one object for all tasks
-        level = [gather(empty, part, block, columns, adjust, self.names) for block, part in enumerate(self.parts)]
+        level = [gather(empty, part, block, layout, self.names) for block, part in enumerate(self.parts)]
         while len(level) > 1:
             level = [add(level[start : start + _FAN_IN]) for start in range(0, len(level), _FAN_IN)]
         return dask.compute(level[0])[0]
@@ -138,12 +136,13 @@ def _draw(part, block, share, names):
     return chunk.take(choose_rows(len(chunk), share))
 
 
-def _gather(empty, part, block, columns, adjust, names):
+def _gather(empty, part, block, layout, names):
     statistics = empty.empty()
     chunk: Chunk = _read(part, block, names)
-    X = chunk.X[:, columns]
-    y = chunk.y if adjust is None else adjust(X, chunk.y)
-    return statistics.update(X, y, chunk.sample_weight, chunk.noise_scale) if len(chunk) else statistics
+    if not len(chunk):
+        return statistics
+    X, plain = layout(chunk.X)
+    return statistics.update(X, chunk.y, chunk.sample_weight, chunk.noise_scale, plain)
 
 
 def _add(parts):

@@ -9,6 +9,7 @@ comparing their digest.
 import time
 import warnings
 from pathlib import Path
+from typing import Any
 
 from torusgp.data.sources._chunk import DIGEST, OLD_DIGEST
 from torusgp.storage.archives import load_archive, remove_leftovers, save_archive
@@ -47,7 +48,8 @@ class Checkpoint:
             raise ValueError(f"The seconds between two checkpoints must be at least zero, got {seconds!r}.")
         self.path, self._seconds = Path(path), seconds
         self.n_chunks, self.n_rows = 0, 0
-        self.content, self.arrays = None, None
+        self.content: Any = None
+        self.arrays: Any = None
         self._digest, self._digest_kind = _FIRST_DIGEST[DIGEST], DIGEST
         self._stamps, self._layout = None, None
         check_places([self.path])
@@ -57,7 +59,7 @@ class Checkpoint:
         self._written, self._pause = time.monotonic(), seconds
 
     def _load(self):
-        content, self.arrays = load_archive(self.path, _KIND, _LAYOUT)
+        content, self.arrays, _ = load_archive(self.path, _KIND, _LAYOUT)
         position, self.content = content["position"], content["saved"]
         self.n_chunks, self.n_rows = position["chunks"], position["rows"]
         if self.n_chunks:

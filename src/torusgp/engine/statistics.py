@@ -5,8 +5,10 @@ variance and every subset of the frequencies. They add over chunks, machines and
 """
 
 from collections import deque
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -25,8 +27,9 @@ from torusgp.engine.backends import (
     sums_rounding,
 )
 from torusgp.engine.inference import LinearStatistics
+from torusgp.engine.marginals import Marginals
 from torusgp.kernels.index_sets import IndexSet
-from torusgp.kernels.kernel import TorusKernel, to_phases
+from torusgp.kernels.product import ProductKernel, to_phases
 from torusgp.storage.archives import load_archive, save_archive
 
 _LAYOUT = 1  # version of the file
@@ -42,10 +45,12 @@ class SufficientStatistics:
     ----------
     index_set : IndexSet
         Frequencies to cover. Sums of the ``finufft`` backend cover the whole box around them.
-    period : float, array-like of shape (dimension,) or (dimension, dimension), default=1.0
+    period : float, array-like of shape (dimension,) or (dimension, dimension)
         Period of each input, or a cell whose rows are lattice vectors.
     n_outputs : int, default=1
         Number of targets.
+    n_plain : int, default=0
+        Number of plain columns beside those of the basis; they are summed like targets.
     backend : {"dense", "finufft", "torch"}, default="dense"
         Implementation of the sums. Only sums of the same one can be added.
     tolerance : float, optional
@@ -58,13 +63,16 @@ class SufficientStatistics:
         Where the ``torch`` sums are gathered and large matrices are factored, such as "cuda".
     precision : {"float64", "float32", "tf32"}, default="float64"
         Of the columns and their products in the ``torch`` sums; they are added in float64.
+    marginals : Marginals, optional
+        Histograms to fill, of the axes that do not repeat; by default none.
 
     Attributes
     ----------
     n_samples : float
         Number of rows; the sum of their sample weights.
-    shift, scale : ndarray of shape (n_outputs,)
-        Targets are summed as ``(y - shift) / scale``, so that a large offset does no harm.
+    shift, scale : ndarray of shape (n_outputs + n_plain,)
+        Targets, and plain columns after them, are summed as ``(y - shift) / scale``, so that a large offset does no
+        harm.
 
     Examples
     --------
@@ -72,9 +80,9 @@ class SufficientStatistics:
     >>> from torusgp.kernels.index_sets import tensor
     >>> rng = np.random.default_rng(0)
     >>> X, y = rng.uniform(size=(60, 2)), rng.normal(size=60)
-    >>> whole = SufficientStatistics.from_data(X, y, tensor(2, 1))
-    >>> parts = SufficientStatistics.from_data(X[:20], y[:20], tensor(2, 1))
-    >>> parts += SufficientStatistics.from_data(X[20:], y[20:], tensor(2, 1))
+    >>> whole = SufficientStatistics.from_data(X, y, tensor(2, 1), period=1.0)
+    >>> parts = SufficientStatistics.from_data(X[:20], y[:20], tensor(2, 1), period=1.0)
+    >>> parts += SufficientStatistics.from_data(X[20:], y[20:], tensor(2, 1), period=1.0)
     >>> bool(np.allclose(parts.linear()[0].moments, whole.linear()[0].moments))
     True
     """
@@ -82,21 +90,25 @@ class SufficientStatistics:
     def __init__(
         self,
         index_set,
-        period=1.0,
+        period,
         *,
         n_outputs=1,
+        n_plain=0,
         backend="dense",
         tolerance=None,
         n_threads=None,
         device=None,
         precision="float64",
+        marginals=None,
     ):
         if not isinstance(index_set, IndexSet):
             raise ValueError(f"index_set must be an IndexSet, got {index_set!r}.")
         self.index_set = index_set
-        kernel = TorusKernel(period=period)
+        kernel = ProductKernel(period=period)
         kernel.resolve_dimension(index_set.dimension)
         self.period = kernel.period
+        self.n_outputs, self.n_plain = n_outputs, n_plain
+        n_targets = n_outputs + n_plain
         self.backend = choose_backend(backend, index_set.frequencies, 0, device if backend == "torch" else None)
         self.device, self.precision = device, precision
         if self.backend != "finufft":
@@ -105,10 +117,12 @@ class SufficientStatistics:
         self.n_samples = 0.0
         self._n_rows = 0  # that were given; the sums count those they have added
         self.log_precision = 0.0
-        self.shift, self.scale = np.zeros(n_outputs), np.ones(n_outputs)
-        self.squares = np.zeros(n_outputs)
+        self.marginals: Marginals | None = marginals
+        self.shift, self.scale = np.zeros(n_targets), np.ones(n_targets)
+        self.squares = np.zeros(n_targets)
+        self._cross = np.zeros((n_targets, n_plain))  # of targets and plain columns with plain columns
         self._sums = make_sums(
-            self.backend, index_set.frequencies, n_outputs, self.tolerance, n_threads, device, precision
+            self.backend, index_set.frequencies, n_targets, self.tolerance, n_threads, device, precision
         )
 
     @classmethod
@@ -118,14 +132,16 @@ class SufficientStatistics:
         y,
         index_set,
         *,
-        period=1.0,
+        period,
         sample_weight=None,
         noise_scale=None,
+        plain=None,
         backend="auto",
         tolerance=None,
         n_threads=None,
         device=None,
         precision="float64",
+        marginals=None,
     ):
         """Statistics of arrays.
 
@@ -137,15 +153,17 @@ class SufficientStatistics:
             Targets.
         index_set : IndexSet
             Frequencies to cover.
-        period : float or array-like, default=1.0
+        period : float or array-like
             Periods or cell.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts.
         noise_scale : array-like of shape (n_samples,), optional
             Known standard deviation of the noise of each row, up to a common factor.
+        plain : array-like of shape (n_samples, n_plain), optional
+            Plain columns beside those of the basis.
         backend : {"auto", "dense", "finufft", "torch"}, default="auto"
             Implementation of the sums; "auto" takes the cheapest one.
-        tolerance, n_threads, device, precision
+        tolerance, n_threads, device, precision, marginals
             See the class.
 
         Returns
@@ -161,13 +179,15 @@ class SufficientStatistics:
             index_set,
             period,
             n_outputs=n_outputs,
+            n_plain=0 if plain is None else np.shape(plain)[1],
             backend=name,
             tolerance=tolerance,
             n_threads=n_threads,
             device=device,
             precision=precision,
+            marginals=marginals,
         )
-        return empty.update(X, y, sample_weight, noise_scale)
+        return empty.update(X, y, sample_weight, noise_scale, plain)
 
     @classmethod
     def from_source(
@@ -179,7 +199,7 @@ class SufficientStatistics:
         sample_weight=None,
         noise_scale=None,
         columns=None,
-        period=1.0,
+        period,
         backend="auto",
         tolerance=None,
         n_threads=None,
@@ -222,7 +242,7 @@ class SufficientStatistics:
         >>> from torusgp.kernels.index_sets import tensor
         >>> rng = np.random.default_rng(0)
         >>> chunks = ((rng.uniform(size=(1000, 2)), rng.normal(size=1000)) for _ in range(5))
-        >>> SufficientStatistics.from_source(chunks, tensor(2, 3)).n_samples
+        >>> SufficientStatistics.from_source(chunks, tensor(2, 3), period=1.0).n_samples
         5000.0
         """
         names = None if columns is None or not all(isinstance(one, str) for one in columns) else columns
@@ -241,36 +261,35 @@ class SufficientStatistics:
             precision=precision,
         )
         checkpoint = None if checkpoint is None else Checkpoint(checkpoint, checkpoint_seconds)
-        return empty.add_source(source, chosen, checkpoint, progress)
+        return empty.add_source(source, ChosenInputs(chosen), checkpoint, progress)
 
-    def add_source(self, source, columns, checkpoint=None, progress=None, saved=None, adjust=None):
+    def add_source(self, source, layout, checkpoint=None, progress=None, saved=None):
         """Add the rows of a source, or what is left of it after a checkpoint.
 
         Parameters
         ----------
         source : Source
             Where rows come from.
-        columns : sequence of int
-            Input that feeds each dimension of the torus.
+        layout : callable
+            Coordinates on the axes of the torus and plain columns, or None for these, from the inputs of rows and the
+            number of the first one; its ``inputs`` are the positions of those that it uses.
         checkpoint : Checkpoint, optional
             Where the pass stands; statistics are taken from it if it has some.
         progress : bool or callable, optional
             See :meth:`from_source`.
         saved : pair of dict, optional
             What else the checkpoint shall hold: content for JSON, and arrays whose names do not start with "sums_".
-        adjust : callable, optional
-            Targets to count, from the inputs of the torus and the targets that were read.
 
         Returns
         -------
         SufficientStatistics
         """
-        statistics = self if checkpoint is None else self._resumed(checkpoint, columns)
+        statistics = self if checkpoint is None else self._resumed(checkpoint, list(layout.inputs))
         more, others = ({}, {}) if saved is None else saved
 
         def write():
             content, arrays = statistics.to_archive()
-            content = {"statistics": content, "columns": [int(column) for column in columns], "more": more}
+            content = {"statistics": content, "columns": [int(one) for one in layout.inputs], "more": more}
             checkpoint.save(source, content, arrays | others)
 
         if checkpoint is not None and checkpoint.content is None:
@@ -285,9 +304,8 @@ class SufficientStatistics:
                 counted = None if checkpoint is None else helper.submit(checkpoint.count, some)
                 if some:
                     batch = joined(some)
-                    X = batch.X[:, columns]
-                    y = batch.y if adjust is None else adjust(X, batch.y)
-                    statistics.update(X, y, batch.sample_weight, batch.noise_scale)
+                    X, plain = layout(batch.X, n_rows)
+                    statistics.update(X, batch.y, batch.sample_weight, batch.noise_scale, plain)
                     n_rows += len(batch)
                 if counted is not None:
                     counted.result()
@@ -305,9 +323,9 @@ class SufficientStatistics:
             name
             for name, same in (
                 ("frequencies", found.index_set == self.index_set),
-                ("period", np.array_equal(found.period, self.period)),
+                ("period", np.array_equal(np.asarray(found.period), np.asarray(self.period))),
                 ("choice of columns", np.array_equal(checkpoint.content["columns"], columns)),
-                ("number of outputs", len(found.shift) == len(self.shift)),
+                ("number of outputs", (found.n_outputs, found.n_plain) == (self.n_outputs, self.n_plain)),
                 ("backend", found.backend == self.backend),
                 ("tolerance", found.tolerance == self.tolerance),
                 ("precision", found.precision == self.precision),
@@ -322,19 +340,19 @@ class SufficientStatistics:
         found.n_threads = self.n_threads
         return found
 
-    def update(self, X, y, sample_weight=None, noise_scale=None):
+    def update(self, X, y, sample_weight=None, noise_scale=None, plain=None):
         """Add rows.
 
         Parameters
         ----------
-        X, y, sample_weight, noise_scale
+        X, y, sample_weight, noise_scale, plain
             See :meth:`from_data`.
 
         Returns
         -------
         self
         """
-        X, y, weight, precision = self._check_rows(X, y, sample_weight, noise_scale)
+        X, y, weight, precision = self._check_rows(X, y, sample_weight, noise_scale, plain)
         if not weight.any():
             return self
         if self.n_samples == 0:
@@ -346,6 +364,8 @@ class SufficientStatistics:
         self._n_rows += len(X)
         self._add_blocks(X, y, precision)
         self._check_counts()
+        if self.marginals is not None:
+            self.marginals = self.marginals.with_rows(X, precision)
         self.n_samples += float(weight.sum())
         if noise_scale is not None:
             used = weight > 0
@@ -361,7 +381,8 @@ class SufficientStatistics:
         def add_block(rows, sums):
             targets = (y[rows] - self.shift) / self.scale
             sums.add_chunk(to_phases(X[rows], self.period), precision[rows], targets)
-            return sums, precision[rows] @ targets**2
+            plain = targets[:, self.n_outputs :]
+            return sums, precision[rows] @ targets**2, (targets * precision[rows, None]).T @ plain
 
         if threads > 1 and self._sums.size <= _SMALL_GRID:
             # Faster than sharing a transform; sums that are added in order do not depend on the number of threads.
@@ -370,10 +391,11 @@ class SufficientStatistics:
             if self.backend == "finufft":
                 self._sums.n_threads = threads
             parts = (add_block(rows, self._sums) for rows in blocks)
-        for sums, squares in parts:
+        for sums, squares, cross in parts:
             if sums is not self._sums:
                 self._sums.add(sums)
             self.squares = self.squares + squares
+            self._cross = self._cross + cross
 
     def _check_counts(self):
         """Raise if the sums are not those of the rows that were given, which would be wrong results in silence."""
@@ -400,14 +422,20 @@ class SufficientStatistics:
                 "versions did with n_threads=-1. Fit again from the rows."
             )
 
-    def _check_rows(self, X, y, sample_weight, noise_scale):
+    def _check_rows(self, X, y, sample_weight, noise_scale, plain):
+        """Checked inputs, targets with plain columns after them, weights and precisions."""
         X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
         y = y[:, None] if y.ndim == 1 else y
-        dimension, n_outputs = self.index_set.dimension, len(self.shift)
+        dimension, n_outputs = self.index_set.dimension, self.n_outputs
         if X.ndim != 2 or X.shape[1] != dimension:
             raise ValueError(f"X must have shape (n_samples, {dimension}), got {X.shape}.")
         if y.shape != (len(X), n_outputs):
             raise ValueError(f"y must have shape ({len(X)}, {n_outputs}), got {y.shape}.")
+        plain = np.empty((len(X), 0)) if plain is None else np.asarray(plain, dtype=float)
+        if plain.shape != (len(X), self.n_plain):
+            raise ValueError(f"plain must have shape ({len(X)}, {self.n_plain}), got {plain.shape}.")
+        if self.n_plain:
+            y = np.hstack([y, plain])
         weight = np.ones(len(X))
         if sample_weight is not None:
             weight = np.asarray(sample_weight, dtype=float)
@@ -435,10 +463,11 @@ class SufficientStatistics:
         if (
             self.backend != other.backend
             or self.index_set != other.index_set
-            or not np.array_equal(self.period, other.period)
+            or not np.array_equal(np.asarray(self.period), np.asarray(other.period))
+            or (self.n_outputs, self.n_plain) != (other.n_outputs, other.n_plain)
         ):
             raise ValueError(
-                "Statistics can be added only if their index sets, periods and backends agree: "
+                "Statistics can be added only if their index sets, periods, columns and backends agree: "
                 f"{self!r} and {other!r} do not."
             )
         self._check_counts()
@@ -450,8 +479,18 @@ class SufficientStatistics:
         factor, offset = other.scale / self.scale, (other.shift - self.shift) / self.scale
         total, moment = other._sums.constant_sums()
         self.squares = self.squares + factor**2 * other.squares + 2 * factor * offset * moment + offset**2 * total
+        plain = slice(self.n_outputs, None)
+        self._cross = (
+            self._cross
+            + np.outer(factor, factor[plain]) * other._cross
+            + np.outer(factor * moment, offset[plain])
+            + np.outer(offset, factor[plain] * moment[plain])
+            + np.outer(offset, offset[plain]) * total
+        )
         self._sums.add(other._sums, factor, offset)
         self._n_rows += other._n_rows
+        if self.marginals is not None:
+            self.marginals = None if other.marginals is None else self.marginals + other.marginals
         self.n_samples += other.n_samples
         self.log_precision += other.log_precision
         return self
@@ -469,12 +508,14 @@ class SufficientStatistics:
         return SufficientStatistics(
             self.index_set,
             self.period,
-            n_outputs=len(self.shift),
+            n_outputs=self.n_outputs,
+            n_plain=self.n_plain,
             backend=self.backend,
             tolerance=self.tolerance,
             n_threads=self.n_threads,
             device=self.device,
             precision=self.precision,
+            marginals=None if self.marginals is None else self.marginals.empty(),
         )
 
     def __repr__(self):
@@ -532,25 +573,49 @@ class SufficientStatistics:
         self._check_counts()
         gram, moments = self._sums.gram(index_set.frequencies), self._sums.moments(index_set.frequencies)
         total = gram[0, 0]
-        if center:
-            offset = moments[0] / total if total else np.zeros(len(self.shift))
-            squares = np.maximum(self.squares - offset**2 * total, 0.0)
-            taken_off = self.shift + self.scale * offset
-        else:
-            offset, taken_off = -self.shift / self.scale, np.zeros(len(self.shift))
-            squares = self.squares - 2 * offset * moments[0] + offset**2 * total
+        mean = moments[0] / total if total else np.zeros(len(self.shift))
+        offset, taken_off = mean.copy(), self.shift + self.scale * mean
+        if not center:  # plain columns are centred in any case
+            own = slice(self.n_outputs)
+            offset[own], taken_off[own] = -self.shift[own] / self.scale[own], 0.0
+        squares = self.squares - 2 * offset * moments[0] + offset**2 * total
+        squares = np.where(offset == mean, np.maximum(self.squares - offset**2 * total, 0.0), squares)
+        cross = self._cross - np.outer(moments[0], mean[self.n_outputs :])  # plain columns are centred
         moments = (moments - offset * gram[:, :1]) * self.scale
+        squares = squares[: self.n_outputs] * self.scale[: self.n_outputs] ** 2
+        if self.n_plain:
+            gram, moments = self._bordered(gram, moments, cross)
         rounding = sums_rounding(self.backend, self.tolerance, self.precision)
         linear = LinearStatistics(
             gram,
             moments,
-            squares * self.scale**2,
+            squares,
             self.n_samples,
             self.log_precision,
             rounding,
             getattr(self._sums, "device", self.device),  # sums on a device know which one "by default" means
         )
-        return linear, taken_off
+        return linear, taken_off[: self.n_outputs]
+
+    def _bordered(self, gram, moments, cross):
+        """Gram matrix and moments of the columns of the basis with the plain columns after them."""
+        own, plain = slice(self.n_outputs), slice(self.n_outputs, None)
+        _, spread = self.plain_units()
+        beside = moments[:, plain] / spread
+        unit = spread / self.scale[plain]
+        among = cross[plain] / np.outer(unit, unit)
+        targets = (cross[own] / unit).T * self.scale[own]
+        return np.block([[gram, beside], [beside.T, among]]), np.concatenate([moments[:, own], targets])
+
+    def plain_units(self):
+        """Means and standard deviations of the plain columns over all rows: the model has them in these units."""
+        plain = slice(self.n_outputs, None)
+        total, moment = self._sums.constant_sums()
+        total = total or 1.0
+        mean = moment[plain] / total
+        spread = np.sqrt(np.maximum(np.diag(self._cross[plain]) / total - mean**2, 0.0))
+        spread[spread == 0] = 1.0
+        return self.shift[plain] + self.scale[plain] * mean, self.scale[plain] * spread
 
     def save(self, path):
         """Write the statistics to a file of arrays and JSON."""
@@ -566,6 +631,7 @@ class SufficientStatistics:
             "precision": self.precision,
             "n_samples": self.n_samples,
             "log_precision": self.log_precision,
+            "n_plain": self.n_plain,
             "set_name": self.index_set.name,
             "max_interaction": self.index_set.max_interaction,
         }
@@ -577,6 +643,8 @@ class SufficientStatistics:
             "shift": self.shift,
             "scale": self.scale,
             "squares": self.squares,
+            **({"cross": self._cross} if self.n_plain else {}),
+            **({} if self.marginals is None else self.marginals.to_arrays()),
             **indices,
             **sums,
         }
@@ -584,7 +652,7 @@ class SufficientStatistics:
     @classmethod
     def load(cls, path):
         """Read statistics written by :meth:`save`."""
-        return cls.from_archive(*load_archive(path, "SufficientStatistics", _LAYOUT))
+        return cls.from_archive(*load_archive(path, "SufficientStatistics", _LAYOUT)[:2])
 
     @classmethod
     def from_archive(cls, content, arrays):
@@ -596,16 +664,36 @@ class SufficientStatistics:
         result = cls(
             index_set,
             period,
-            n_outputs=len(arrays["shift"]),
+            n_outputs=len(arrays["shift"]) - content.get("n_plain", 0),
+            n_plain=content.get("n_plain", 0),
             tolerance=content["tolerance"],
             **_where_it_can_be(content),
         )
         result.n_samples, result.log_precision = content["n_samples"], content["log_precision"]
         result.shift, result.scale, result.squares = arrays["shift"], arrays["scale"], arrays["squares"]
+        result._cross = arrays.get("cross", result._cross)
+        result.marginals = Marginals.from_arrays(arrays)
         result._sums.set_arrays({name[5:]: array for name, array in arrays.items() if name.startswith("sums_")})
         result._n_rows = result._sums.n_rows
         result._check_stored_sums()
         return result
+
+
+@dataclass(frozen=True)
+class ChosenInputs:
+    """Layout of rows whose inputs are the coordinates on the torus themselves.
+
+    Attributes
+    ----------
+    inputs : sequence of int
+        Input that feeds each dimension.
+    """
+
+    inputs: Sequence[int]
+
+    def __call__(self, X, first_row=0):
+        """The chosen inputs, and no plain columns."""
+        return X[:, list(self.inputs)], None
 
 
 def _where_it_can_be(content):

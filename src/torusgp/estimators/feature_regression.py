@@ -10,10 +10,13 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from torusgp.engine.inference import LinearStatistics, Posterior, evidence, with_wall
 from torusgp.estimators.features import IndexSetFourierFeatures
-from torusgp.fitting.learning import BROAD, limited_blas
-from torusgp.kernels.kernel import check_positive_array
+from torusgp.fitting.prior import BROAD
+from torusgp.fitting.rows import Rows
+from torusgp.fitting.schedule import limited_blas
+from torusgp.kernels.product import check_positive_array
 
 _CHUNK_ROWS = 1024
+_FEW_ROWS = 10_000  # up to here equal rows are merged, in a fixed order: learning amplifies rounding
 _VARIANCES = ("signal_variance", "noise_variance")
 _OF_TRANSFORMER = ("length_scale", "period")
 
@@ -82,7 +85,7 @@ class BayesianFeatureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True  # on inputs that do not repeat with the default period, as in the checks
+        tags.regressor_tags.poor_score = True  # the default features of ten inputs, as in the checks, are far too few
         return tags
 
     def fit(self, X, y, sample_weight=None):
@@ -108,7 +111,7 @@ class BayesianFeatureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             )
         weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         self._y_ndim = y.ndim
-        targets = y.astype(float, copy=False).reshape(len(y), -1)
+        X, targets, weight = _merged(X, y.astype(float, copy=False).reshape(len(y), -1), weight)
         transformer = IndexSetFourierFeatures() if self.transformer is None else self.transformer
         self.transformer_ = clone(transformer).fit(X)
         self._center = np.average(targets, axis=0, weights=weight) if self.intercept else np.zeros(targets.shape[1])
@@ -251,13 +254,22 @@ class BayesianFeatureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return mean, std if self._y_ndim == 2 else std[:, 0]
 
 
+def _merged(X, targets, weight):
+    """Rows of positive weight: others are no rows, and must not widen a range."""
+    if len(X) > _FEW_ROWS:
+        chosen = weight > 0
+        return X[chosen], targets[chosen], weight[chosen]
+    rows = Rows(X, targets, weight).merged()
+    return rows.X, rows.y, rows.sample_weight
+
+
 class _TransformerProblem:
     """Evidence as a function of length scales and periods of a transformer, and of the variances of all outputs."""
 
     def __init__(self, regressor, X, targets, weight):
         self._regressor, self._X, self._targets, self._weight = regressor, X, targets, weight
         self._transformer = regressor.transformer_
-        dimension = self._transformer.kernel_.resolve_dimension(len(self._transformer._columns))
+        dimension = self._transformer.kernel_.resolve_dimension(X.shape[1])
         self._names = [name for name in _OF_TRANSFORMER if name in regressor.learn]
         kernel = self._transformer.kernel_
         if "period" in self._names and np.ndim(kernel.period) == 2:
@@ -280,7 +292,7 @@ class _TransformerProblem:
             limits.append((value - 12, value + 12) if learned else (value, value))
         scale = np.ones(len(first))
         if "period" in self._names:  # it moves phases by its relative change times the number of turns
-            turns = np.ptp(self._X[:, self._transformer._columns], axis=0) / self._start["period"]
+            turns = np.ptp(self._X, axis=0) / self._start["period"]
             place = self._names.index("period") * self._dimension
             scale[place : place + self._dimension] = 0.1 / (1 + turns)
         scaled = [(low / s, high / s) for (low, high), s in zip(limits, scale, strict=True)]

@@ -1,52 +1,50 @@
 """Feature maps as scikit-learn transformers."""
 
+from __future__ import annotations
+
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from torusgp.data.checks import check_no_times
 from torusgp.engine.basis import columns as basis_columns
-from torusgp.kernels.index_sets import (
-    IndexSet,
-    adaptive,
-    energy_norm_hyperbolic_cross,
-    euclidean,
-    hyperbolic_cross,
-    tensor,
-    total_order,
-)
+from torusgp.estimators.short_form import is_searched, resolve_kernel
+from torusgp.estimators.validation import check_inputs, check_points
+from torusgp.fitting.parameters import Parameter, Parameters
+from torusgp.fitting.prior import Prior, scale_name, variance_name
+from torusgp.kernels.axes import Expression
+from torusgp.kernels.index_sets import IndexSet, adaptive, named_set
 from torusgp.kernels.index_sets._checks import check_budget
+from torusgp.kernels.index_sets._names import check_index_set
 from torusgp.kernels.kernel import TorusKernel
-
-INDEX_SETS = {
-    "tensor": tensor,
-    "total_order": total_order,
-    "euclidean": euclidean,
-    "hyperbolic_cross": hyperbolic_cross,
-    "energy_norm_hyperbolic_cross": energy_norm_hyperbolic_cross,
-}
+from torusgp.kernels.product import to_phases
+from torusgp.kernels.resolve import Model
+from torusgp.kernels.sums import SumKernel
 
 
 class IndexSetFourierFeatures(TransformerMixin, BaseEstimator):
-    r"""Explicit features whose products approximate a periodic kernel in several dimensions.
+    r"""Explicit features whose products approximate a kernel on circles, lines and categories.
 
     .. math:: \phi(x) = [\sqrt{c_0}, \sqrt{2 c_k} \cos(k \cdot \theta(x)), \sqrt{2 c_k} \sin(k \cdot \theta(x)), \dots],
               \quad \phi(x) \cdot \phi(y) \approx k(x, y)
 
-    for the frequencies k of an index set: the sparse construction of Index Set Fourier Series Features. The features
-    depend on no data; the error is at most ``truncation_error_`` everywhere.
+    for the frequencies k of an index set: the sparse construction of Index Set Fourier Series Features. Of the data the
+    features depend on ranges of lines and levels of categories alone; the error is at most ``truncation_error_``
+    everywhere.
 
     Parameters
     ----------
-    kernel : str, Spectrum or sequence of these, default="squared_exponential"
-        Family of the kernel, or one for each dimension; see :class:`TorusKernel`.
-    period : float, array-like of shape (dimension,) or (dimension, dimension), default=1.0
-        Period of each input, or a cell whose rows are lattice vectors.
-    columns : sequence of int or str, optional
-        Input that feeds each dimension of the torus, by position or name; by default one each. An input may
-        appear twice: ``columns=[0, 0], period=[24, 168]`` gives one time column a daily and a weekly period.
-    length_scale : float or array-like of shape (dimension,), default=1.0
-        Length scale of each dimension, dimensionless; in the units of X for Cartesian families.
+    kernel : Expression, str, Spectrum or sequence of these, optional
+        A sum of products such as ``Circle("hour", 24) * Line("temperature")``. A family name, or one for each input,
+        is the short form of one product over all inputs: of circles with ``period``, of lines without; by default
+        "squared_exponential".
+    period : float, array-like of shape (n_features,) or (n_features, n_features), optional
+        Of the short form: period of each input, or a cell whose rows are lattice vectors.
+    length_scale : float or array-like of shape (n_features,), default=1.0
+        Of the short form: length scale of each input, dimensionless on circles; in the units of X for Cartesian
+        families and on lines, and there by default a quarter of the range.
     index_set : str or IndexSet, default="adaptive"
         Frequencies to use: "adaptive" for the largest coefficients, the name of another function of
         :mod:`torusgp.kernels.index_sets`, or a set, which is used as it is.
@@ -57,8 +55,8 @@ class IndexSetFourierFeatures(TransformerMixin, BaseEstimator):
         (:meth:`TorusKernel.refinement_weights`), which suits balls; in a cross small weights also thin out all
         interactions. The adaptive set needs none.
     max_interaction : int, optional
-        Largest number of dimensions that interact: the kernel is then the ANOVA kernel of that order. An index set
-        that was built with such a limit implies it.
+        Of the short form: largest number of inputs that interact; the kernel is then the ANOVA kernel of that order. An
+        index set that was built with such a limit implies it.
 
     Attributes
     ----------
@@ -67,7 +65,7 @@ class IndexSetFourierFeatures(TransformerMixin, BaseEstimator):
     index_set_ : IndexSet
         The frequencies in use.
     truncation_error_ : float
-        Largest error of a product of features; the kernel has variance one.
+        Largest error of a product of features, with at least one of the two points in the range of every line.
     n_features_in_ : int
         Number of inputs.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -89,27 +87,25 @@ class IndexSetFourierFeatures(TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
-        kernel="squared_exponential",
+        kernel: Any = None,
         *,
-        period=1.0,
-        columns=None,
-        length_scale=1.0,
-        index_set="adaptive",
-        n_components=200,
-        weights=1.0,
-        max_interaction=None,
+        period: Any = None,
+        length_scale: ArrayLike = 1.0,
+        index_set: str | IndexSet = "adaptive",
+        n_components: int = 200,
+        weights: Any = 1.0,
+        max_interaction: int | None = None,
     ):
         self.kernel = kernel
         self.period = period
-        self.columns = columns
         self.length_scale = length_scale
         self.index_set = index_set
         self.n_components = n_components
         self.weights = weights
         self.max_interaction = max_interaction
 
-    def fit(self, X, y=None):
-        """Choose the frequencies; of the data only the number of columns and their names matter.
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Choose the frequencies; of the data only names, ranges of lines and levels of categories matter.
 
         Parameters
         ----------
@@ -122,21 +118,27 @@ class IndexSetFourierFeatures(TransformerMixin, BaseEstimator):
         -------
         self
         """
-        check_no_times(X)
-        X = validate_data(self, X, dtype=(np.float64, np.float32))
-        self._columns = resolve_columns(self, self.columns)
-        limit = interaction_limit(self.max_interaction, self.index_set)
-        self.kernel_ = TorusKernel(self.kernel, self.length_scale, self.period, max_interaction=limit)
-        self.kernel_.resolve_dimension(len(self._columns))
-        self.index_set_ = make_index_set(
-            self.index_set, self.kernel_, len(self._columns), self.n_components, self.weights
-        )
-        self.truncation_error_ = self.kernel_.truncation_error(self.index_set_)
+        X = check_inputs(self, X, reset=True)
+        names = list(getattr(self, "feature_names_in_", [])) or None
+        limit = self.max_interaction
+        if limit is None and isinstance(self.index_set, IndexSet) and not isinstance(self.kernel, Expression):
+            limit = self.index_set.max_interaction
+        if is_searched(self.period):
+            raise ValueError("A feature map has no targets to find a period in: use find_period, and give it.")
+        model = resolve_kernel(self.kernel, self.period, self.length_scale, X, names, max_interaction=limit)
+        if model.columns:
+            raise ValueError(
+                f"{model.columns[0].name!r} is a plain column, not a kernel: use TorusGPRegressor with it."
+            )
+        self._model = model
+        self.kernel_ = _kernel_of(model)
+        self.index_set_ = _make_set(self, self.kernel_, model)
+        self.truncation_error_ = self.kernel_.truncation_error(self.index_set_) + self.kernel_.aliasing_error()
         pairs = np.where(np.arange(len(self.index_set_.frequencies)) == 0, 1.0, 2.0)
         self._scale = np.sqrt(pairs * self.kernel_.coefficients(self.index_set_.frequencies))
         return self
 
-    def transform(self, X):
+    def transform(self, X: Any) -> NDArray[Any]:
         """Evaluate the features.
 
         Parameters
@@ -150,12 +152,14 @@ class IndexSetFourierFeatures(TransformerMixin, BaseEstimator):
             A constant, then a cosine and a sine for each frequency.
         """
         check_is_fitted(self)
-        check_no_times(X)
-        X = validate_data(self, X, dtype=(np.float64, np.float32), reset=False)
-        phases = self.kernel_.phases(X[:, self._columns])
-        return basis_columns(phases, self.index_set_.frequencies, self._scale, X.dtype)
+        given = getattr(X, "dtype", None)
+        points = check_points(self, X, self._model)
+        single = given == np.float32 or getattr(points, "dtype", None) == np.float32
+        phases = to_phases(self._model.torus.coordinates(points, self._model.period), self._model.period)
+        dtype = np.float32 if single else np.float64
+        return basis_columns(phases, self.index_set_.frequencies, self._scale, dtype)
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the columns, such as ``cos(2 hour - weekday)``.
 
         Parameters
@@ -169,66 +173,48 @@ class IndexSetFourierFeatures(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         inputs = _check_feature_names_in(self, input_features)
-        phases = _phase_names([str(inputs[c]) for c in self._columns])
+        phases = _phase_names([str(inputs[axis.input]) for axis in self._model.torus.axes])
         names = ["constant"]
         for frequency in self.index_set_.frequencies[1:]:
             angle = _linear_form(frequency, phases)
             names += [f"cos({angle})", f"sin({angle})"]
         return np.array(names, dtype=object)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 
-def resolve_columns(estimator, columns):
-    """Positions of the inputs that feed the dimensions of the torus, from positions or names."""
-    n_features = estimator.n_features_in_
-    if columns is None:
-        return np.arange(n_features)
-    if isinstance(columns, str) or not np.iterable(columns) or not len(list(columns)):
-        raise ValueError(f"columns must be a non-empty sequence of positions or names, got {columns!r}.")
-    names = list(getattr(estimator, "feature_names_in_", []))
-    positions = []
-    for column in columns:
-        if isinstance(column, str):
-            if column not in names:
-                raise ValueError(f"columns names {column!r}, but the inputs are {names or 'without names'}.")
-            positions.append(names.index(column))
-        elif isinstance(column, int | np.integer) and -n_features <= column < n_features:
-            positions.append(int(column) % n_features)
-        else:
-            raise ValueError(f"columns holds {column!r}, but X has {n_features} features.")
-    return np.array(positions)
+def _kernel_of(model: Model) -> TorusKernel:
+    """The kernel of a model with the variances and length scales that its expression gives."""
+    variances = np.array([1.0 if term.variance is None else term.variance for term in model.terms])
+    scales = tuple(term.length_scale for term in model.terms)
+    if len(model.terms) == 1 and variances[0] == 1.0:
+        prior = Prior(model.torus, model.terms, (), np.zeros(1))
+        entries = {
+            scale_name(model.terms[0]): Parameter.make(scales[0]),
+            variance_name(model.terms[0]): Parameter.make([1.0]),
+        }
+        return prior.kernel(Parameters(entries, model.period))
+    return TorusKernel.from_sum(SumKernel(model.torus, model.terms, scales, variances, model.period))
 
 
-def interaction_limit(max_interaction, index_set):
-    """The limit that is given, or else the one under which a given set was built."""
-    if max_interaction is None and isinstance(index_set, IndexSet):
-        return index_set.max_interaction
-    return max_interaction
-
-
-def make_index_set(index_set, kernel, dimension, n_components, weights):
+def _make_set(estimator: Any, kernel: TorusKernel, model: Model) -> IndexSet:
     """The set itself, or the one of that name with at most so many columns."""
-    if isinstance(index_set, IndexSet):
-        if index_set.dimension != dimension:
-            raise ValueError(f"index_set has dimension {index_set.dimension}, but the torus has {dimension}.")
-        return index_set
-    if not isinstance(index_set, str) or index_set not in {"adaptive", *INDEX_SETS}:
-        known = ", ".join(map(repr, ["adaptive", *INDEX_SETS]))
-        raise ValueError(f"index_set must be an IndexSet or one of {known}, got {index_set!r}.")
-    budget = check_budget(n_components)
-    if index_set == "adaptive":
-        return adaptive(kernel, budget, dimension=dimension)
+    asked, dimension, weights = estimator.index_set, model.torus.dimension, estimator.weights
+    check_index_set(asked)
+    if isinstance(asked, IndexSet):
+        if asked.dimension != dimension:
+            raise ValueError(f"index_set has dimension {asked.dimension}, but the torus has {dimension}.")
+        return asked
+    if asked == "adaptive":
+        return adaptive(kernel, check_budget(estimator.n_components), dimension=dimension)
     if isinstance(weights, str):
         if weights != "auto":
             raise ValueError(f"weights must be 'auto' or numbers in [0, 1], got {weights!r}.")
         weights = kernel.refinement_weights(dimension=dimension)
-    return INDEX_SETS[index_set](
-        dimension, n_components=budget, weights=weights, max_interaction=kernel.max_interaction
-    )
+    return named_set(asked, dimension, estimator.n_components, weights=weights, max_interaction=kernel.max_interaction)
 
 
 def _phase_names(names):

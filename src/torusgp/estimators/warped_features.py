@@ -8,7 +8,6 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from torusgp.estimators.features import resolve_columns
 from torusgp.estimators.sequences import halton
 from torusgp.kernels.kernel import TorusKernel
 from torusgp.kernels.spectra import Matern, SquaredExponential
@@ -34,8 +33,6 @@ class WarpedFourierFeatures(TransformerMixin, BaseEstimator):
         Where frequencies come from.
     period : float or array-like of shape (dimension,), or a cell, default=1.0
         Period of each input, or a cell whose rows are lattice vectors.
-    columns : sequence of int or str, optional
-        Input that feeds each dimension of the torus; by default one each.
     length_scale : float or array-like of shape (dimension,), default=1.0
         Length scale of each dimension, dimensionless.
     n_components : int, default=200
@@ -66,7 +63,6 @@ class WarpedFourierFeatures(TransformerMixin, BaseEstimator):
         *,
         sequence="random",
         period=1.0,
-        columns=None,
         length_scale=1.0,
         n_components=200,
         random_state=None,
@@ -74,7 +70,6 @@ class WarpedFourierFeatures(TransformerMixin, BaseEstimator):
         self.kernel = kernel
         self.sequence = sequence
         self.period = period
-        self.columns = columns
         self.length_scale = length_scale
         self.n_components = n_components
         self.random_state = random_state
@@ -93,9 +88,7 @@ class WarpedFourierFeatures(TransformerMixin, BaseEstimator):
         -------
         self
         """
-        validate_data(self, X, dtype=(np.float64, np.float32))
-        self._columns = resolve_columns(self, self.columns)
-        dimension = len(self._columns)
+        dimension = validate_data(self, X, dtype=(np.float64, np.float32)).shape[1]
         self.kernel_ = TorusKernel(self.kernel, self.length_scale, self.period)
         self.kernel_.resolve_dimension(dimension)
         family = self.kernel_.family
@@ -140,7 +133,7 @@ class WarpedFourierFeatures(TransformerMixin, BaseEstimator):
 
     def _angles(self, X):
         """Angles of the features, and the inputs warped onto circles over the length scales, shape (n, D, 2)."""
-        phases = self.kernel_.phases(X[:, self._columns].astype(float, copy=False))
+        phases = self.kernel_.phases(X.astype(float, copy=False))
         scales = np.broadcast_to(self.kernel_.length_scale, phases.shape[1:])[:, None]
         circles = np.stack([np.cos(phases), np.sin(phases)], axis=2) / scales
         return circles.reshape(len(X), -1) @ self.frequencies_.T, circles
@@ -186,7 +179,7 @@ class WarpedFourierFeatures(TransformerMixin, BaseEstimator):
         gradient = {"length_scale": -(by_circle * circles).sum(axis=(0, 2))}
         if np.ndim(self.kernel_.period) < 2:
             by_phase = by_circle[..., 1] * circles[..., 0] - by_circle[..., 0] * circles[..., 1]
-            turns = 2 * np.pi * X[:, self._columns] / self.kernel_.period  # not reduced: the period moves all of it
+            turns = 2 * np.pi * X / self.kernel_.period  # not reduced: the period moves all of it
             gradient["period"] = -(by_phase * turns).sum(axis=0)
         return gradient
 

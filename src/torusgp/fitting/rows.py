@@ -1,35 +1,43 @@
 """Rows of a regression problem, the statistics that can be had from them, and what they cannot tell."""
 
-import warnings
+from __future__ import annotations
+
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from torusgp.engine.backends import MANY_ROWS, choose_backend, count_threads, make_predictor
+from torusgp.engine.marginals import Marginals
 from torusgp.engine.statistics import SufficientStatistics
-from torusgp.fitting.learning import column_variances
-from torusgp.kernels.index_sets import IndexSet, adaptive, from_frequencies
-from torusgp.kernels.kernel import TorusKernel
+from torusgp.fitting.advice import advise
+from torusgp.fitting.parameters import Parameters
+from torusgp.fitting.prior import NOISE, Prior, scale_name
+from torusgp.kernels.index_sets import IndexSet, from_frequencies
+from torusgp.kernels.product import to_phases
+from torusgp.kernels.torus import Torus
 
 INEXACT = 1e-3  # error of the posterior precision, relative to the prior's, that is worth a warning
 _FINEST_TOLERANCE = 1e-14  # what the transforms reach in double precision
 _CHEAP_FLOPS = 2e10  # a second of dense work
+_SHORTER = 1.2  # factor of the length scales whose columns are gathered too, where each of them costs
 
 
 @dataclass(frozen=True)
 class Compute:
-    """How sums and predictions are computed: parameters of the regressor that change its speed only."""
+    """How sums and predictions are computed: parameters of the estimators that change their speed only."""
 
     backend: str = "auto"
     n_threads: int | None = None
     device: str | None = None
     precision: str = "float64"
 
-    def choose(self, frequencies, n_samples):
+    def choose(self, frequencies: NDArray[np.int64], n_samples: int) -> str:
         """Name of the implementation for so many rows."""
         return choose_backend(self.backend, frequencies, n_samples, self.device)
 
-    def make_predictor(self, frequencies, posterior, n_samples):
+    def make_predictor(self, frequencies: NDArray[np.int64], posterior: Any, n_samples: int) -> Any:
         """Predictor for so many points."""
         threads = count_threads(self.n_threads, n_samples)
         return make_predictor(self.choose(frequencies, n_samples), frequencies, posterior, threads, self.device)
@@ -37,166 +45,229 @@ class Compute:
 
 @dataclass(frozen=True)
 class Rows:
-    """Checked rows: the inputs of the dimensions of the torus and two-dimensional targets."""
+    """Checked rows: coordinates on the axes of the torus, two-dimensional targets, and plain columns."""
 
-    X: np.ndarray
-    y: np.ndarray
-    sample_weight: np.ndarray | None
-    noise_scale: np.ndarray | None
+    X: NDArray[np.float64]
+    y: NDArray[np.float64]
+    sample_weight: NDArray[np.float64] | None = None
+    noise_scale: NDArray[np.float64] | None = None
+    plain: NDArray[np.float64] | None = None
 
-    def merged(self):
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def merged(self) -> Rows:
         """Equal rows merged, in a fixed order: then neither the order of few rows nor how they repeat can matter.
 
         Learning amplifies rounding, and with more hyperparameters than rows by a lot.
         """
-        weight = np.ones(len(self.X)) if self.sample_weight is None else self.sample_weight
-        extra = () if self.noise_scale is None else (self.noise_scale[:, None],)
+        weight = np.ones(len(self)) if self.sample_weight is None else self.sample_weight
+        extra = [] if self.noise_scale is None else [self.noise_scale[:, None]]
+        plain = [] if self.plain is None else [self.plain]
         counted = weight > 0
-        table, where = np.unique(np.hstack([self.X, self.y, *extra])[counted], axis=0, return_inverse=True)
-        dimension, n_outputs = self.X.shape[1], self.y.shape[1]
+        table, where = np.unique(np.hstack([self.X, self.y, *plain, *extra])[counted], axis=0, return_inverse=True)
+        edges = np.cumsum([self.X.shape[1], self.y.shape[1], 0 if self.plain is None else self.plain.shape[1]])
         return Rows(
-            np.ascontiguousarray(table[:, :dimension]),
-            np.ascontiguousarray(table[:, dimension : dimension + n_outputs]),
-            np.bincount(where, weight[counted]),
+            np.ascontiguousarray(table[:, : edges[0]]),
+            np.ascontiguousarray(table[:, edges[0] : edges[1]]),
+            np.bincount(where, weight[counted]).astype(float),
             table[:, -1].copy() if extra else None,
+            np.ascontiguousarray(table[:, edges[1] : edges[2]]) if plain else None,
         )
 
-    def take(self, chosen):
+    def take(self, chosen: Any) -> Rows:
         """Some of the rows."""
-        return Rows(
-            self.X[chosen],
-            self.y[chosen],
-            None if self.sample_weight is None else self.sample_weight[chosen],
-            None if self.noise_scale is None else self.noise_scale[chosen],
-        )
+        return Rows(*(None if one is None else one[chosen] for one in self._arrays()))  # type: ignore[arg-type]
+
+    def _arrays(self) -> tuple[NDArray[np.float64] | None, ...]:
+        return self.X, self.y, self.sample_weight, self.noise_scale, self.plain
+
+    @property
+    def precision(self) -> NDArray[np.float64]:
+        """Weights of the rows over the squares of their noise scales."""
+        weight = np.ones(len(self)) if self.sample_weight is None else self.sample_weight
+        return weight if self.noise_scale is None else weight / self.noise_scale**2
 
 
 class RowSource:
-    """Linear statistics of any index set: from sums at hand where they cover it, else from another pass over rows."""
+    """Linear statistics of any index set: from sums at hand where they cover it, else from another pass over rows.
 
-    def __init__(self, rows, compute, center, index_set, margin=1.25, tolerance=None):
-        self._rows, self._compute, self._center = rows, compute, center
+    Parameters
+    ----------
+    rows : Rows or None
+        The rows; None if only the surroundings of sets are asked for.
+    prior : Prior
+        The model.
+    compute : Compute
+        How sums are computed.
+    center : bool
+        Whether the mean of the targets is subtracted, where an intercept has it.
+    index_set : str or IndexSet
+        What the user asked for: only an adaptive set moves.
+    margin : float, default=1.25
+        How far the sums reach beyond a set.
+    tolerance : float, optional
+        Of the transforms.
+    """
+
+    def __init__(
+        self,
+        rows: Rows | None,
+        prior: Prior,
+        compute: Compute,
+        center: bool,
+        index_set: str | IndexSet,
+        margin: float = 1.25,
+        tolerance: float | None = None,
+    ):
+        self._rows, self._prior, self._compute, self._center = rows, prior, compute, center
         self._index_set, self._margin, self._tolerance = index_set, margin, tolerance
-        self.statistics = None
+        self.statistics: SufficientStatistics | None = None
 
-    def __call__(self, index_set, kernel):
-        """Linear statistics of a set that was chosen for this kernel."""
-        if self.statistics is not None and not np.array_equal(self.statistics.period, kernel.period):
+    def __call__(self, index_set: IndexSet, parameters: Parameters) -> Any:
+        """Linear statistics of a set that was chosen for these parameters."""
+        if self.statistics is not None and not np.array_equal(np.asarray(self.statistics.period), parameters.period):
             self.statistics = None
         if self.statistics is None or not self.statistics.holds(index_set):
             rows = self._rows
+            assert rows is not None
             self.statistics = SufficientStatistics.from_data(
                 rows.X,
                 rows.y,
-                self.surroundings(index_set, kernel, len(rows.X)),
-                period=kernel.period,
+                self.surroundings(index_set, parameters, len(rows)),
+                period=parameters.period,
                 sample_weight=rows.sample_weight,
                 noise_scale=rows.noise_scale,
+                plain=rows.plain,
                 tolerance=self._tolerance,
+                marginals=Marginals.of(self._prior.torus),
                 **asdict(self._compute),
             )
         return self.statistics.linear(index_set, self._center)[0]
 
-    def covering(self, learned, template):
-        """Statistics that cover the set that was learned last."""
-        self(learned.index_set, template.kernel(learned.hyperparameters))
+    def covering(self, index_set: IndexSet, parameters: Parameters) -> SufficientStatistics:
+        """Statistics that cover a set."""
+        self(index_set, parameters)
+        assert self.statistics is not None
         return self.statistics
 
-    def exact_enough(self, learned, template):
-        """Statistics that cover the set that was learned last, gathered anew if their rounding would matter."""
-        statistics = self.covering(learned, template)
-        kernel = template.kernel(learned.hyperparameters)
-        ratio = (learned.hyperparameters.signal_variance / learned.hyperparameters.noise_variance).max()
-        # without the constant, whose rounding is harmless: see torusgp.engine.inference.inexactness
-        ratio *= column_variances(kernel, learned.index_set.frequencies)[1:].max(initial=0.0) * statistics.n_samples
+    def refined(self, index_set: IndexSet, parameters: Parameters) -> SufficientStatistics:
+        """Statistics that cover a set, gathered anew if their rounding would matter."""
+        statistics = self.covering(index_set, parameters)
+        ratio = inexactness_ratio(self._prior, parameters, index_set) * statistics.n_samples
         if statistics.backend != "finufft" or statistics.tolerance * ratio <= INEXACT:
             return statistics
-        cheap = len(self._rows.X) * learned.index_set.n_components**2 < _CHEAP_FLOPS
+        cheap = len(self._rows or ()) * index_set.n_components**2 < _CHEAP_FLOPS
         if self._compute.backend == "auto" and cheap and _FINEST_TOLERANCE * ratio > INEXACT:
             self._compute = replace(self._compute, backend="dense", device=None)  # its sums are exact to rounding
         elif statistics.tolerance <= _FINEST_TOLERANCE:
             return statistics
         self._tolerance, self.statistics = _FINEST_TOLERANCE, None
-        return self.covering(learned, template)
+        return self.covering(index_set, parameters)
 
-    def inverse_cell_gradient(self, index_set, kernel, quadratic, weights):
+    def inverse_cell_gradient(
+        self, index_set: IndexSet, parameters: Parameters, results: list[Any]
+    ) -> NDArray[np.float64]:
         r"""Derivatives of the log evidence in the entries of the inverse cell, through the phases of the rows.
+
+        Plain columns are further targets, with the weights :math:`-A_{FZ}` of the quadratic form
+        :math:`A = \sum_q (\Sigma_q + w_q w_q') / s_q^2`.
 
         Parameters
         ----------
         index_set : IndexSet
             Frequencies of the columns.
-        kernel : TorusKernel
-            Its period is where the derivatives are taken.
-        quadratic : ndarray of shape (n_columns, n_columns)
-            :math:`\sum_q (\Sigma_q + w_q w_q') / s_q^2` of the posteriors of the outputs.
-        weights : ndarray of shape (n_columns, n_outputs)
-            :math:`w_q / s_q^2`.
+        parameters : Parameters
+            Their period is where the derivatives are taken.
+        results : list of Evidence
+            Posteriors of the outputs.
 
         Returns
         -------
         ndarray of shape (dimension, dimension)
         """
         rows = self._rows
-        predictor = self._compute.make_predictor(index_set.frequencies, None, len(rows.X))
-        by_phase = predictor.phase_gradient(kernel.phases(rows.X), self._centred(), quadratic, weights)
-        by_phase *= self._precision()[:, None]
+        assert rows is not None
+        n_fourier = index_set.n_components
+        quadratic = sum(
+            (result.covariance() + np.outer(result.weights, result.weights)) / result.noise_variance
+            for result in results
+        )
+        weights = np.stack([result.weights[:n_fourier] / result.noise_variance for result in results], axis=1)
+        targets = self._centred(rows)
+        if rows.plain is not None:
+            assert self.statistics is not None
+            mean, spread = self.statistics.plain_units()
+            targets = np.hstack([targets, (rows.plain - mean) / spread])
+            weights = np.hstack([weights, -quadratic[:n_fourier, n_fourier:]])
+            quadratic = quadratic[:n_fourier, :n_fourier]
+        predictor = self._compute.make_predictor(index_set.frequencies, None, len(rows))
+        by_phase = predictor.phase_gradient(to_phases(rows.X, parameters.period), targets, quadratic, weights)
+        by_phase *= rows.precision[:, None]
         return 2 * np.pi * (rows.X - rows.X.mean(axis=0)).T @ by_phase  # a shift of the origin changes nothing
 
-    def _precision(self):
-        weight = np.ones(len(self._rows.X)) if self._rows.sample_weight is None else self._rows.sample_weight
-        return weight if self._rows.noise_scale is None else weight / self._rows.noise_scale**2
+    def _centred(self, rows: Rows) -> NDArray[np.float64]:
+        return rows.y - np.average(rows.y, axis=0, weights=rows.precision) if self._center else rows.y
 
-    def _centred(self):
-        y = self._rows.y
-        return y - np.average(y, axis=0, weights=self._precision()) if self._center else y
-
-    def surroundings(self, index_set, kernel, n_samples):
+    def surroundings(self, index_set: IndexSet, parameters: Parameters, n_samples: int) -> IndexSet:
         """A set and what lies around it, so that length scales may move without another pass over so many rows."""
         if isinstance(self._index_set, IndexSet):
             return index_set
-        if (
-            self._compute.choose(index_set.frequencies, n_samples) == "finufft"
-        ):  # sums cover the box around the frequencies
+        if self._compute.choose(index_set.frequencies, n_samples) == "finufft":
+            # sums cover the box around the frequencies
             corner = np.ceil(self._margin * np.abs(index_set.frequencies).max(axis=0)).astype(np.int64)
             if self.statistics is not None:  # sets that take turns are then covered together
                 corner = np.maximum(corner, np.abs(self.statistics.covered()).max(axis=0))
             return from_frequencies(np.vstack([index_set.frequencies, corner]))
         if self._index_set != "adaptive":
             return index_set
-        shorter = TorusKernel(
-            kernel.family, np.asarray(kernel.length_scale) / 1.2, kernel.period, max_interaction=kernel.max_interaction
-        )
-        wider = adaptive(shorter, int(self._margin * index_set.n_components), dimension=index_set.dimension)
+        shorter = parameters
+        for term in self._prior.terms:
+            name = scale_name(term)
+            learned = parameters.entry(name).learned
+            shorter = shorter.with_value(name, parameters[name] / np.where(learned, _SHORTER, 1.0))
+        wider = self._prior.select(shorter, int(self._margin * index_set.n_components))
         return from_frequencies(np.vstack([index_set.frequencies, wider.frequencies]))
 
 
-def transform_tolerance(hyperparameters, n_samples):
+def inexactness_ratio(prior: Prior, parameters: Parameters, index_set: IndexSet) -> float:
+    """Largest prior variance of a column over the noise: how much rounding of the sums is amplified, for each row.
+
+    The constant and plain columns do not count: their broad variances say that they are determined by the data alone,
+    and centred sums determine them well.
+    """
+    variances = prior.variances(parameters, index_set.frequencies)[1 : index_set.n_components]
+    constant = prior.at(parameters, index_set.frequencies[:1]).variances[0] - prior.intercept_variance
+    return float((np.vstack([variances, constant]) / parameters[NOISE]).max())
+
+
+def transform_tolerance(prior: Prior, parameters: Parameters, n_samples: int) -> float:
     """Tolerance of the transforms that leaves the posterior trustworthy: errors of the sums stay below the prior."""
     if n_samples < MANY_ROWS:
         return _FINEST_TOLERANCE
-    ratio = (hyperparameters.noise_variance / hyperparameters.signal_variance).min()
+    ratio = (parameters[NOISE] / prior.signal_variances(parameters).sum(axis=0)).min()
     return float(np.clip(0.1 * INEXACT * ratio / n_samples, _FINEST_TOLERANCE, 1e-12))
 
 
-def warn_of_phases(X, kernel):
-    """Warn if the rows can tell nothing of a dimension, because of its period."""
+def warn_of_phases(X: NDArray[np.float64], torus: Torus, period: NDArray[np.float64]) -> None:
+    """Warn if the rows can tell nothing of a circle, because of its period."""
     if len(X) < 3:
         return
     some = X[np.random.default_rng(0).choice(len(X), min(len(X), 2000), replace=False)]  # a stride might resonate
-    phases = kernel.phases(some)
-    turns = some @ np.linalg.inv(kernel.cell(X.shape[1]))
-    for d in range(X.shape[1]):
+    phases = to_phases(some, period)
+    cell = np.asarray(period) if np.ndim(period) == 2 else np.diag(period)
+    turns = some @ np.linalg.inv(cell)
+    for d, axis in enumerate(torus.axes):
+        if axis.kind not in ("circle", "lattice"):
+            continue
         n_inputs, n_phases = len(np.unique(turns[:, d])), len(np.unique(np.round(np.exp(1j * phases[:, d]), 9)))
         if n_inputs >= 10 and n_phases <= 2:
-            warnings.warn(
-                f"{n_inputs} distinct values of dimension {d} fall onto {n_phases} phase(s) of its period: is period "
-                f"{kernel.period!r} in the units of X?",
-                stacklevel=4,
+            advise(
+                f"{n_inputs} distinct values of {axis.name!r} fall onto {n_phases} phase(s) of its period: is period "
+                f"{cell[d, d]:.6g} in the units of X?",
             )
         elif np.ptp(turns[:, d]) < 0.05:
-            warnings.warn(
-                f"Dimension {d} spans {np.ptp(turns[:, d]):.2g} of its period: data cannot show that it repeats. Is "
-                f"period {kernel.period!r} in the units of X?",
-                stacklevel=4,
+            advise(
+                f"{axis.name!r} spans {np.ptp(turns[:, d]):.2g} of its period: data cannot show that it repeats. Is "
+                f"period {cell[d, d]:.6g} in the units of X?",
             )

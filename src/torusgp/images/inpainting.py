@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from torusgp.estimators.regressor import TorusGPRegressor
+from torusgp.views.dimensions import periodic_cell
 from torusgp.views.metrics import mean_negative_log_loss
 
 DEFAULT_COLUMNS = 401
@@ -245,9 +246,12 @@ def _errors(truth, mean, std):
 
 def _learned_cell(estimator):
     """Cell of a torus regressor, and its standard errors if it was learned."""
-    if not hasattr(estimator, "kernel_"):
+    if not isinstance(estimator, TorusGPRegressor):
         return {}
-    std = getattr(estimator, "period_std_", None)
-    if std is not None and np.ndim(std) < 2:  # periods along the axes
-        std = np.diag(np.broadcast_to(std, (2,)))
-    return {"cell": estimator.kernel_.cell(2), "cell_std": std}
+    axes, cell = periodic_cell(estimator.fitted_)
+    if len(cell) != 2:
+        return {}
+    std = estimator.fit_.period_std
+    if std is not None:
+        std = std[np.ix_(axes, axes)] if std.ndim == 2 else np.diag(std[axes])
+    return {"cell": cell, "cell_std": std}

@@ -1,239 +1,231 @@
-"""Periodic kernels in several dimensions: their coefficients, exact Gram matrices and error certificates."""
+"""The kernel of a model, as users hold it: one product of circles in a short form, or any expression."""
 
-from functools import lru_cache
+from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from torusgp.kernels.certificates import dropped_sum, mass_by_order
+from torusgp.kernels.axes import Expression
 from torusgp.kernels.index_sets import IndexSet
-from torusgp.kernels.index_sets._checks import check_max_interaction
-from torusgp.kernels.spectra import Heat, Matern, RationalQuadratic, Spectrum, SquaredExponential, TorusMatern
-
-FAMILIES: dict[str, Spectrum] = {
-    "squared_exponential": SquaredExponential(),
-    "matern12": Matern(0.5),
-    "matern32": Matern(1.5),
-    "matern52": Matern(2.5),
-    "rational_quadratic": RationalQuadratic(),
-    "heat": Heat(),
-    "torus_matern": TorusMatern(),
-}
-
-_CHUNK_ENTRIES = 2**21  # entries of a Gram matrix computed at once
-_SHORT_TABLE = 256  # orders that are computed whether they occur or not
+from torusgp.kernels.product import ProductKernel, check_inputs, to_phases
+from torusgp.kernels.resolve import resolve
+from torusgp.kernels.spectra import Spectrum
+from torusgp.kernels.sums import SumKernel
 
 
 class TorusKernel:
-    r"""Stationary kernel on a torus, of variance one.
+    r"""Kernel on a torus: a sum of products over circles, lines, categories and lattices.
 
     .. math:: k(x, y) = \sum_{k \in \mathbb{Z}^D} c_k e^{i k \cdot (\theta(x) - \theta(y))}, \quad
               \theta(x) = 2 \pi x \, \text{cell}^{-1}
 
-    A product over dimensions, :math:`c_k = \prod_d c^{(d)}_{k_d}`, unless the family is Cartesian.
-
     Parameters
     ----------
-    family : str, Spectrum or sequence of these, default="squared_exponential"
-        One family for all dimensions, or one for each. Names: "squared_exponential", "matern12", "matern32",
-        "matern52", "rational_quadratic", "heat", "torus_matern".
+    kernel : Expression, str, Spectrum or sequence of these, default="squared_exponential"
+        An expression such as ``Circle("hour", 24) * Line("temperature", range=(-10, 40))``; or a family for all inputs,
+        or one for each: then the kernel is one product of circles, of variance one. Names: "squared_exponential",
+        "matern12", "matern32", "matern52", "rational_quadratic", "heat", "torus_matern".
     length_scale : float or array-like of shape (dimension,), default=1.0
-        Dimensionless, of the order of the phase in radians over which the function changes. For Cartesian families a
-        single number in the units of the inputs.
-    period : float, array-like of shape (dimension,) or (dimension, dimension), default=1.0
-        Period of each input, or a cell whose rows are lattice vectors. The cell is used as it is.
+        Of that product: dimensionless, of the order of the phase in radians over which the function changes. For
+        Cartesian families a single number in the units of the inputs.
+    period : float, array-like of shape (dimension,) or (dimension, dimension), optional
+        Of that product: period of each input, or a cell whose rows are lattice vectors, used as it is. Without it the
+        kernel has coefficients, but no inputs.
     max_interaction : int, optional
-        Keep only coefficients with at most this many non-zero entries, scaled to sum to one: the ANOVA kernel of
-        that order.
+        Of that product: keep only coefficients with at most this many non-zero entries, scaled to sum to one, which is
+        the ANOVA kernel of that order.
 
     Examples
     --------
     >>> import numpy as np
+    >>> from torusgp import Circle, Line
     >>> kernel = TorusKernel(length_scale=[0.5, 1.0], period=[24.0, 7.0])
     >>> X = np.array([[1.0, 2.0], [25.0, -5.0]])
     >>> bool(np.allclose(kernel(X), 1.0))  # the same point of the torus
     True
+    >>> kernel = TorusKernel(Circle(0, 24) * Line(1, length_scale=2.0, range=(0, 10)) + 0.5 * Circle(0, 24))
+    >>> bool(np.allclose(kernel(X)[0, 1], np.exp(-0.5 * 3.5**2) + 0.5))  # seven units apart on the line
+    True
     """
 
-    def __init__(self, family="squared_exponential", length_scale=1.0, period=1.0, *, max_interaction=None):
-        self.family = _check_family(family)
-        self.length_scale = check_positive_array(length_scale, "length_scale", max_ndim=1)
-        self.period = _check_period(period)
-        self.max_interaction = check_max_interaction(max_interaction)
-        if self.metric == "cartesian" and (np.ndim(self.length_scale) or self.max_interaction is not None):
+    def __init__(
+        self,
+        kernel: Expression | str | Spectrum | list[Any] | tuple[Any, ...] = "squared_exponential",
+        length_scale: ArrayLike = 1.0,
+        period: ArrayLike | None = None,
+        *,
+        max_interaction: int | None = None,
+    ):
+        self._sum: SumKernel | None = None
+        self._product: ProductKernel | None = None
+        if not isinstance(kernel, Expression):
+            self._product = ProductKernel(kernel, length_scale, period, max_interaction=max_interaction)
+            return
+        if np.ndim(length_scale) or length_scale != 1.0 or period is not None or max_interaction is not None:
             raise ValueError(
-                "A Cartesian kernel is a function of the lattice alone: it takes a single length_scale and no "
-                f"max_interaction, got length_scale={length_scale!r} and max_interaction={max_interaction!r}."
+                "length_scale, period and max_interaction belong to the short form; in an expression every axis has "
+                "its own, as in Circle(0, 24, length_scale=0.5), and a product is limited by .limited(2)."
             )
-        self.resolve_dimension()
+        model = resolve(kernel, None)
+        if model.columns:
+            raise ValueError(
+                f"{model.columns[0].name!r} is a plain column, not a kernel: use TorusGPRegressor with it."
+            )
+        if not np.isfinite(model.period).all():
+            raise ValueError("A kernel has no data to find a period in: give the period instead of 'auto'.")
+        variances = np.array([1.0 if term.variance is None else term.variance for term in model.terms])
+        scales = tuple(term.length_scale for term in model.terms)
+        self._sum = SumKernel(model.torus, model.terms, scales, variances, model.period)
 
-    def __repr__(self):
-        limit = "" if self.max_interaction is None else f", max_interaction={self.max_interaction}"
-        return f"TorusKernel({self.family!r}, length_scale={self.length_scale!r}, period={self.period!r}{limit})"
+    @classmethod
+    def from_sum(cls, kernel: SumKernel) -> TorusKernel:
+        """Kernel of a fitted model."""
+        result = cls.__new__(cls)
+        result._sum, result._product = kernel, None
+        return result
+
+    def __repr__(self) -> str:
+        if self._product is not None:
+            return repr(self._product).replace("ProductKernel", "TorusKernel")
+        assert self._sum is not None
+        parts = [f"{v:.4g} * {term.name}" for v, term in zip(self._sum.variances, self._sum.terms, strict=True)]
+        return f"TorusKernel({' + '.join(parts)})"
 
     @property
-    def metric(self):
+    def sum(self) -> SumKernel | None:
+        """The sum of products, if the kernel was not given in the short form."""
+        return self._sum
+
+    def _only(self, what: str) -> ProductKernel:
+        """The product of the short form; a sum has no single one."""
+        if self._product is None:
+            raise AttributeError(f"{what} belongs to one product of circles; this kernel is {self!r}.")
+        return self._product
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """Names of the terms."""
+        return () if self._sum is None else tuple(term.name for term in self._sum.terms)
+
+    @property
+    def family(self) -> Any:
+        """Family, or families of the dimensions, of one product."""
+        return self._only("family").family
+
+    @property
+    def length_scale(self) -> Any:
+        """Length scales: of one product as given, of a sum one array for each term, by its name."""
+        if self._sum is None:
+            return self._only("length_scale").length_scale
+        return dict(zip(self.terms, self._sum.scales, strict=True))
+
+    @property
+    def period(self) -> Any:
+        """Periods or cell of the axes; those of lines and categories are the lengths of their circles."""
+        return self._only("period").period if self._sum is None else self._sum.period
+
+    @property
+    def max_interaction(self) -> int | None:
+        """Largest number of axes that interact, of one product."""
+        return None if self._product is None else self._product.max_interaction
+
+    @property
+    def metric(self) -> str:
         """Whether coefficients are a product over phases or a function of the Cartesian wave vector."""
-        return self.family.metric if isinstance(self.family, Spectrum) else "phase"
+        return "phase" if self._product is None else self._product.metric
 
     @property
-    def dimension(self):
-        """Number of periodic inputs, or None if all parameters are scalars, which fit any."""
-        sizes = self._sizes()
-        if len(set(sizes.values())) > 1:
-            raise ValueError(
-                "Parameters differ in dimension: "
-                + ", ".join(f"{name} has {size}" for name, size in sizes.items())
-                + "."
-            )
-        return next(iter(sizes.values()), None)
+    def dimension(self) -> int | None:
+        """Number of axes, or None if all parameters are scalars, which fit any."""
+        return self._only("dimension").dimension if self._sum is None else self._sum.dimension
 
-    def _sizes(self):
-        """Numbers of entries of the parameters that are no scalars."""
-        sizes = {
-            "family": None if isinstance(self.family, Spectrum) else len(self.family),
-            "length_scale": len(self.length_scale) if np.ndim(self.length_scale) else None,
-            "period": len(self.period) if np.ndim(self.period) else None,
-        }
-        return {name: size for name, size in sizes.items() if size is not None}
+    @property
+    def variance(self) -> float:
+        """Variance of the kernel: one for a product in the short form."""
+        return 1.0 if self._sum is None else self._sum.variance
 
-    def resolve_dimension(self, dimension=None):
+    def resolve_dimension(self, dimension: int | None = None) -> int | None:
         """Return the dimension that the kernel and the argument agree on."""
-        own = self.dimension
-        if own is not None and dimension is not None and own != dimension:
-            raise ValueError(
-                f"{' and '.join(self._sizes())} of length {own} cannot describe {dimension} periodic input(s): give "
-                "one entry for each of them, or a number for all."
-            )
-        return dimension if own is None else own
+        if self._sum is None:
+            return self._only("dimension").resolve_dimension(dimension)
+        if dimension not in (None, self._sum.dimension):
+            raise ValueError(f"{self!r} has {self._sum.dimension} axes, not {dimension}.")
+        return self._sum.dimension
 
-    def cell(self, dimension=None):
+    def cell(self, dimension: int | None = None) -> NDArray[np.float64]:
         """Lattice vectors as rows, in the units of the inputs."""
-        dimension = self._known_dimension(dimension)
-        if np.ndim(self.period) == 2:
-            return np.array(self.period)
-        return np.diag(np.broadcast_to(self.period, (dimension,)))
+        if self._sum is None:
+            return self._only("cell").cell(dimension)
+        return self._sum.period if self._sum.period.ndim == 2 else np.diag(self._sum.period)
 
-    def axis_spectra(self, dimension=None):
-        """Family and length scale of each dimension of a product kernel."""
-        dimension = self._known_dimension(dimension)
-        families = [self.family] * dimension if isinstance(self.family, Spectrum) else list(self.family)
-        return list(zip(families, np.broadcast_to(self.length_scale, (dimension,)).tolist(), strict=True))
+    def axis_spectra(self, dimension: int | None = None) -> list[tuple[Spectrum, float]]:
+        """Family and length scale of each dimension of one product."""
+        return self._only("axis_spectra").axis_spectra(dimension)
 
-    def _known_dimension(self, dimension):
-        dimension = self.resolve_dimension(dimension)
-        if dimension is None:
-            raise ValueError("All parameters of the kernel are scalars: say the dimension, as in dimension=2.")
-        return dimension
+    def refinement_weights(self, tolerance: float = 1e-3, dimension: int | None = None) -> NDArray[np.float64]:
+        r"""Weights :math:`\gamma` of an index set of one product that cut every axis at the same error.
 
-    def phases(self, X):
-        """Phases in radians, in [0, 2 pi], of inputs of shape (n_samples, dimension)."""
-        return to_phases(X, self.period)
+        The paper's non-isotropic approximation: an axis whose series needs K terms for the tolerance gets a weight
+        proportional to K, the largest being one. Every axis keeps at least its first frequency.
 
-    def __call__(self, X, Y=None):
-        """Exact Gram matrix between the rows of X and of Y, or of X and X."""
-        X = _check_inputs(X, "X", self.dimension)
-        Y = X if Y is None else _check_inputs(Y, "Y", X.shape[1])
-        phases_x, phases_y = self.phases(X), self.phases(Y)
-        gram = np.empty((len(X), len(Y)))
-        step = max(1, _CHUNK_ENTRIES // max(1, len(Y)))
-        for start in range(0, len(X), step):
-            rows = slice(start, start + step)
-            gram[rows] = self._evaluate(phases_x[rows, None] - phases_y)
-        return gram
-
-    def _evaluate(self, phases):
-        """Kernel at phase differences of shape (..., dimension)."""
-        dimension = phases.shape[-1]
-        if self.metric == "cartesian":
-            return self.family.kernel(phases, self.length_scale, self.cell(dimension))
-        parts = [
-            family.kernel(phases[..., d], length_scale)
-            for d, (family, length_scale) in enumerate(self.axis_spectra(dimension))
-        ]
-        if self._order(dimension) == dimension:
-            return np.prod(parts, axis=0)
-        constants = [family.coefficients(0, scale) for family, scale in self.axis_spectra(dimension)]
-        # by_order[m]: sum of the products with m varying factors
-        by_order = [np.ones(phases.shape[:-1])] + [np.zeros(phases.shape[:-1])] * self.max_interaction
-        for part, constant in zip(parts, constants, strict=True):
-            by_order = [
-                constant * by_order[m] + ((part - constant) * by_order[m - 1] if m else 0.0)
-                for m in range(len(by_order))
-            ]
-        return sum(by_order) / self._total(dimension)
-
-    def _order(self, dimension):
-        return dimension if self.max_interaction is None else min(self.max_interaction, dimension)
-
-    def _total(self, dimension):
-        """Sum of the product coefficients that the interaction limit leaves."""
-        if self._order(dimension) == dimension:
-            return 1.0
-        zero, beyond = self._split_at_zero(dimension)
-        return mass_by_order(zero, beyond)[0, self._order(dimension)]
-
-    def _split_at_zero(self, dimension):
-        spectra = self.axis_spectra(dimension)
-        zero = np.array([float(family.coefficients(0, scale)) for family, scale in spectra])
-        # one minus the constant is exact enough unless it is nearly everything, and then the tail is short
-        beyond = [
-            1 - constant if constant < 0.9 else 2 * family.tail_sums(0, scale)[0]
-            for constant, (family, scale) in zip(zero, spectra, strict=True)
-        ]
-        return zero, np.array(beyond)
-
-    def coefficients(self, frequencies):
-        """Fourier coefficients of integer frequencies of shape (n_frequencies, dimension)."""
-        return np.exp(self.log_coefficients(frequencies))
-
-    def log_coefficients(self, frequencies):
-        """Logarithms of the coefficients, accurate where the coefficients underflow."""
-        frequencies = self._check_frequencies(frequencies)
-        dimension = frequencies.shape[1]
-        if self.metric == "cartesian":
-            return self.family.log_coefficients(frequencies, self.length_scale, self.cell(dimension))
-        log_c = np.zeros(len(frequencies))
-        for (family, length_scale), column in zip(self.axis_spectra(dimension), frequencies.T, strict=True):
-            log_c += _along_axis(family, length_scale, column)
-        log_c -= np.log(self._total(dimension))
-        log_c[np.count_nonzero(frequencies, axis=1) > self._order(dimension)] = -np.inf
-        return log_c
-
-    def log_coefficients_gradient(self, frequencies):
-        """Derivatives of the log coefficients with respect to the logarithm of each length scale.
+        Parameters
+        ----------
+        tolerance : float, default=1e-3
+            Sum of the coefficients beyond the cut, on each axis.
+        dimension : int, optional
+            Number of periodic inputs, where the kernel's own parameters do not tell.
 
         Returns
         -------
-        ndarray of shape (n_frequencies, dimension), or (n_frequencies, 1) for a Cartesian kernel
+        ndarray of shape (dimension,)
         """
-        frequencies = self._check_frequencies(frequencies)
-        dimension = frequencies.shape[1]
-        if self.metric == "cartesian":
-            gradient = self.family.log_coefficients_gradient(frequencies, self.length_scale, self.cell(dimension))
-            return gradient[:, None]
-        gradient = np.empty(frequencies.shape)
-        for d, (family, length_scale) in enumerate(self.axis_spectra(dimension)):
-            gradient[:, d] = _along_axis(family, length_scale, frequencies[:, d], gradient=True)
-        if self._order(dimension) < dimension:
-            gradient -= self._log_total_gradient(dimension)
-        return gradient
+        return self._only("refinement_weights").refinement_weights(tolerance, dimension)
 
-    def _log_total_gradient(self, dimension):
-        zero, beyond = self._split_at_zero(dimension)
-        order = self._order(dimension)
-        gradient = np.empty(dimension)
-        for d, (family, length_scale) in enumerate(self.axis_spectra(dimension)):
-            others = mass_by_order(np.delete(zero, d), np.delete(beyond, d))[0]
-            # mass moves from the coefficient at zero to the others, which count as one more interaction
-            moved = zero[d] * family.log_coefficients_gradient(0, length_scale)
-            gradient[d] = moved * (others[min(order, dimension - 1)] - others[order - 1])
-        return gradient / self._total(dimension)
+    def phases(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Phases in radians, in [0, 2 pi], of inputs of shape (n_samples, n_inputs)."""
+        if self._sum is None:
+            return self._only("phases").phases(X)
+        return to_phases(self._sum.coordinates(np.asarray(X)), self._sum.period)
 
-    def truncation_error(self, index_set):
+    def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Exact Gram matrix between the rows of X and of Y, or of X and X; lines are lines here, not circles."""
+        if self._sum is None:
+            return self._only("__call__")(X, Y)
+        n_inputs = len(self._sum.torus.names)
+        numeric = not len(self._sum.torus.kinds("category"))
+        x = check_inputs(X, "X", n_inputs) if numeric else np.asarray(X)
+        y = x if Y is None else check_inputs(Y, "Y", n_inputs) if numeric else np.asarray(Y)
+        return self._sum.gram(x, y)
+
+    def coefficients(self, frequencies: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Fourier coefficients of integer frequencies of shape (n_frequencies, dimension)."""
+        if self._sum is None:
+            return self._only("coefficients").coefficients(frequencies)
+        return self._sum.coefficients(np.asarray(frequencies))
+
+    def log_coefficients(self, frequencies: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Logarithms of the coefficients; those of one product are accurate where the coefficients underflow."""
+        if self._sum is None:
+            return self._only("log_coefficients").log_coefficients(frequencies)
+        with np.errstate(divide="ignore"):
+            return np.log(self._sum.coefficients(np.asarray(frequencies)))
+
+    def log_coefficients_gradient(self, frequencies: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Derivatives of the log coefficients of one product with respect to the logarithm of each length scale."""
+        return self._only("log_coefficients_gradient").log_coefficients_gradient(frequencies)
+
+    def largest(self, n_components: int) -> IndexSet | None:
+        """Set of the largest coefficients of a sum; None for one product, whose set the adaptive function finds."""
+        return None if self._sum is None else self._sum.largest(n_components)
+
+    def truncation_error(self, index_set: IndexSet) -> float:
         """Largest error of the approximation on an index set: the sum of the coefficients that it drops.
 
         It is attained at distance zero. Tails are summed themselves, so the value is meaningful however small it is;
-        only :class:`~torusgp.kernels.spectra.Warped` and Cartesian families have a floor, of about 1e-14.
+        only :class:`~torusgp.kernels.spectra.Warped`, Cartesian families and their products have a floor, of about
+        1e-14.
 
         Parameters
         ----------
@@ -244,10 +236,20 @@ class TorusKernel:
         -------
         float
         """
-        return self._dropped(index_set, 1) / self._total(index_set.dimension)
+        if self._sum is None:
+            return self._only("truncation_error").truncation_error(index_set)
+        return float(self._sum.variances @ self._sum.truncation_errors(index_set))
 
-    def frobenius_error(self, index_set, n_samples=None):
-        r"""Expected relative Frobenius error of the Gram matrix of uniformly distributed points.
+    def aliasing_error(self) -> float:
+        """Largest error by lines being laid on circles of finite length; zero without lines.
+
+        Together with :meth:`truncation_error` it bounds the error of the kernel between any two points of which at
+        least one lies in the range of every line.
+        """
+        return 0.0 if self._sum is None else float(self._sum.variances @ self._sum.aliasing_errors())
+
+    def frobenius_error(self, index_set: IndexSet, n_samples: int | None = None) -> float:
+        r"""Expected relative Frobenius error of the Gram matrix of uniform points, of one product of circles.
 
         .. math:: \sqrt{\frac{n (n - 1) S_2 + n S_1^2}{n (n - 1) T_2 + n}}
 
@@ -266,205 +268,4 @@ class TorusKernel:
         -------
         float
         """
-        dimension = self._check_set(index_set)
-        total = self._total(dimension)
-        dropped = self._dropped(index_set, 1) / total
-        dropped_squares = self._dropped(index_set, 2) / total**2
-        squares = self._sum_of_squares(dimension) / total**2
-        if n_samples is None:
-            return float(np.sqrt(dropped_squares / squares))
-        if not isinstance(n_samples, int | np.integer) or n_samples < 1:
-            raise ValueError(f"n_samples must be a positive integer or None, got {n_samples!r}.")
-        return float(np.sqrt(((n_samples - 1) * dropped_squares + dropped**2) / ((n_samples - 1) * squares + 1)))
-
-    def _sum_of_squares(self, dimension):
-        if self.metric == "cartesian":
-            return self.family.sum_of_squares(self.length_scale, self.cell(dimension))
-        spectra = self.axis_spectra(dimension)
-        zero = np.array([float(family.coefficients(0, scale)) ** 2 for family, scale in spectra])
-        beyond = np.array([2 * family.tail_sums(0, scale, power=2)[0] for family, scale in spectra])
-        return mass_by_order(zero, beyond)[0, self._order(dimension)]
-
-    def _dropped(self, index_set, power):
-        """Sum of the powers of the product coefficients outside a set, before they are scaled to sum to one."""
-        dimension = self._check_set(index_set)
-        if self.metric == "cartesian":
-            everything = 1.0 if power == 1 else self._sum_of_squares(dimension)
-            kept = np.sort(self.coefficients(index_set.frequencies) ** power)
-            return max(0.0, float(everything - 2 * kept[:-1].sum() - kept[-1]))
-        order = self._order(dimension)
-        frequencies = index_set.frequencies
-        frequencies = frequencies[np.count_nonzero(frequencies, axis=1) <= order]
-        values, tails = [], []
-        for d, (family, length_scale) in enumerate(self.axis_spectra(dimension)):
-            largest = int(np.abs(frequencies[:, d]).max())
-            values.append(family.coefficients(np.arange(largest + 1), length_scale) ** power)
-            tails.append(family.tail_sums(largest, length_scale, power))
-        return dropped_sum(frequencies, values, tails, order)
-
-    def refinement_weights(self, tolerance=1e-3, dimension=None):
-        r"""Weights :math:`\gamma` of an index set that cut every axis at the same error.
-
-        The paper's non-isotropic approximation: an axis whose series needs K terms for the tolerance gets a weight
-        proportional to K, the largest being one. Every axis keeps at least its first frequency.
-
-        Parameters
-        ----------
-        tolerance : float, default=1e-3
-            Sum of the coefficients beyond the cut, on each axis.
-        dimension : int, optional
-            Number of periodic inputs, where the kernel's own parameters do not tell.
-
-        Returns
-        -------
-        ndarray of shape (dimension,)
-        """
-        if self.metric == "cartesian":
-            raise ValueError("A Cartesian kernel has no axes to weigh; use the adaptive index set.")
-        terms = [max(1, family.n_terms(scale, tolerance)) for family, scale in self.axis_spectra(dimension)]
-        return np.array(terms) / max(terms)
-
-    def _check_set(self, index_set):
-        if not isinstance(index_set, IndexSet):
-            raise ValueError(f"index_set must be an IndexSet, got {index_set!r}.")
-        return self.resolve_dimension(index_set.dimension)
-
-    def _check_frequencies(self, frequencies):
-        frequencies = np.asarray(frequencies)
-        if frequencies.ndim != 2 or frequencies.dtype.kind not in "iu":
-            raise ValueError(
-                f"frequencies must be integers of shape (n_frequencies, dimension), got shape {frequencies.shape} and "
-                f"dtype {frequencies.dtype}."
-            )
-        self.resolve_dimension(frequencies.shape[1])
-        return frequencies
-
-
-def _along_axis(family, length_scale, frequencies, gradient=False):
-    """Log coefficients of one dimension or their derivatives, at integers of which many are the same."""
-    orders = np.abs(frequencies)
-    largest = int(orders.max(initial=0))
-    if largest <= len(orders) + _SHORT_TABLE:
-        return _table(family, length_scale, largest, gradient)[orders]
-    distinct, inverse = np.unique(orders, return_inverse=True)
-    evaluate = family.log_coefficients_gradient if gradient else family.log_coefficients
-    return evaluate(distinct, length_scale)[inverse]
-
-
-@lru_cache(maxsize=256)
-def _table(family, length_scale, largest, gradient):
-    """Log coefficients of the orders up to the largest, or their derivatives."""
-    if isinstance(family, SquaredExponential):  # which has both together, and a step of learning asks for both
-        return _tables(family, length_scale, largest)[gradient]
-    evaluate = family.log_coefficients_gradient if gradient else family.log_coefficients
-    return evaluate(np.arange(largest + 1), length_scale)
-
-
-@lru_cache(maxsize=64)
-def _tables(family, length_scale, largest):
-    return family.log_coefficients_and_gradient(np.arange(largest + 1), length_scale)
-
-
-def to_phases(X, period):
-    """Phases in radians, in [0, 2 pi], reduced in float64 before anything else is done with them.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, dimension)
-        Inputs.
-    period : float, ndarray of shape (dimension,) or (dimension, dimension)
-        Periods, or a cell whose rows are lattice vectors.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, dimension)
-    """
-    X = np.asarray(X, dtype=float)
-    if np.ndim(period) < 2:
-        phases = np.empty(X.shape[::-1])  # each dimension contiguous, as whoever works on phases wants them
-        for column, one, out in zip(X.T, np.broadcast_to(period, X.shape[1]), phases, strict=True):
-            np.multiply(_remainder(column, float(one)), 2 * np.pi / one, out=out)
-        return phases.T
-    turns = X @ np.linalg.inv(period)
-    return 2 * np.pi * (turns - np.floor(turns))
-
-
-def _remainder(x, period):
-    """The same as ``np.remainder``, bit by bit, several times faster.
-
-    The period is split into two numbers of half the digits, so that their products with the number of turns are exact;
-    only the last difference is rounded, as that of ``np.remainder`` is.
-    """
-    turns = x / period
-    np.floor(turns, out=turns)
-    if not (turns.max(initial=0.0) < 2**26 and turns.min(initial=0.0) > -(2**26)):  # nor infinities or NaN
-        return np.remainder(x, period)
-    mantissa, exponent = np.frexp(period)
-    high = np.ldexp(np.round(np.ldexp(mantissa, 26)), exponent - 26)
-    rest = turns * high
-    np.subtract(x, rest, out=rest)
-    turns *= period - high
-    rest -= turns
-    # the quotient may have been rounded up to a whole number
-    return np.add(rest, period, out=rest, where=rest < 0) if rest.size and rest.min() < 0 else rest
-
-
-def _check_family(family):
-    if isinstance(family, Spectrum):
-        return family
-    if isinstance(family, str):
-        if family not in FAMILIES:
-            raise ValueError(f"Unknown family {family!r}; known are {', '.join(map(repr, FAMILIES))}.")
-        return FAMILIES[family]
-    if isinstance(family, list | tuple) and family:
-        families = tuple(_check_family(one) for one in family)
-        if any(not isinstance(one, Spectrum) or one.metric == "cartesian" for one in families):
-            raise ValueError(f"family must hold one family with metric='phase' for each dimension, got {family!r}.")
-        return families
-    raise ValueError(f"family must be a name, a Spectrum or a sequence of these, got {family!r}.")
-
-
-def check_positive_array(value, name, max_ndim):
-    """Return a float or a read-only array, or raise if it is not positive and finite."""
-    try:
-        array = np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be a positive number or an array of these, got {value!r}.") from None
-    if array.ndim > max_ndim or array.size == 0:
-        shapes = "a number or a vector" if max_ndim else "a number"
-        raise ValueError(f"{name} must be {shapes}, got {value!r}.")
-    if not (np.isfinite(array) & (array > 0)).all():
-        raise ValueError(f"{name} must be positive and finite, got {value!r}.")
-    array.flags.writeable = False
-    return float(array) if array.ndim == 0 else array
-
-
-def _check_period(period):
-    try:
-        array = np.array(period, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(f"period must be numbers, or in estimators that search it 'auto', got {period!r}.") from None
-    if array.ndim < 2:
-        return check_positive_array(period, "period", max_ndim=1)
-    if array.ndim > 2 or array.shape[0] != array.shape[1] or not np.isfinite(array).all():
-        raise ValueError(
-            f"period must be a number, a vector, or a square matrix of finite lattice vectors, got {period!r}."
-        )
-    lengths = np.linalg.norm(array, axis=1)
-    if not lengths.all() or abs(np.linalg.det(array / np.where(lengths, lengths, 1)[:, None])) < 1e-12:
-        raise ValueError(f"period must be a cell of linearly independent lattice vectors, got the singular {period!r}.")
-    array.flags.writeable = False
-    return array
-
-
-def _check_inputs(X, name, dimension):
-    try:
-        X = np.asarray(X, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must hold numbers, got {X!r}.") from None
-    if X.ndim != 2 or X.shape[1] == 0 or (dimension is not None and X.shape[1] != dimension):
-        wanted = "dimension" if dimension is None else dimension
-        raise ValueError(f"{name} must have shape (n_samples, {wanted}), got {X.shape}.")
-    if not np.isfinite(X).all():
-        raise ValueError(f"{name} must be finite, it holds NaN or infinity.")
-    return X
+        return self._only("frobenius_error").frobenius_error(index_set, n_samples)

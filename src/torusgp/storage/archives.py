@@ -61,6 +61,8 @@ def load_archive(path, kind, version):
     content : dict
         What was not an array.
     arrays : dict of ndarray
+    layout : int
+        Version of the layout that the file has.
     """
     path = Path(path)
     try:
@@ -90,4 +92,4 @@ def load_archive(path, kind, version):
             f"{path} was written by a newer version of torusgp (layout {header['version']}, this one reads up to "
             f"{version}): upgrade torusgp to read it."
         )
-    return header["content"], arrays
+    return header["content"], arrays, header["version"]

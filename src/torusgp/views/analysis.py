@@ -1,32 +1,40 @@
 r"""Which inputs a fitted regressor attributes its variance to, and what each of them does.
 
-On the torus with the uniform measure cosines and sines of different frequencies are orthogonal, and the average over a
-dimension removes every frequency that is not zero there. So the ANOVA decomposition of Sobol (1993) can be read off
-the weights, without quadrature or sampling: the component of a set u of dimensions consists of the frequencies whose
-non-zero entries are exactly those of u, and its variance is :math:`\sum_k (a_k^2 + b_k^2) / 2` over the weights of
-their cosines and sines.
+With independent dimensions the ANOVA decomposition of Sobol (1993) of a sum of products follows from means and
+covariances of functions of one dimension, without quadrature over all of them or sampling. On circles and lattices the
+measure is the uniform one, for which waves of different frequencies are orthogonal: if nothing else is in the model,
+the component of a set u of dimensions consists of the frequencies whose non-zero entries are exactly those of u, and
+its variance is :math:`\sum_k (a_k^2 + b_k^2) / 2` over the weights of their cosines and sines. Along lines, categories
+and plain columns the measure is the distribution of the rows of the fit, each row weighted by its precision, and the
+dimensions are taken as independent even where the rows show otherwise.
 
-Dimensions are those of the torus. An input that feeds several of them, with several periods, has a component for each.
-On an oblique cell they are the directions of the lattice vectors: the uniform measure on the cell makes their phases
-independent, so all of this holds, for the basis of the lattice that the model has.
+Dimensions are circles, directions of a lattice, and inputs that do not repeat: all lines of an input, its category and
+its slope are one of them. An input that feeds several circles has a dimension for each, and one more for what does not
+repeat, such as slow change beside a period that was found. On an oblique cell dimensions are the directions of the
+lattice vectors: the uniform measure on the cell makes their phases independent, so all of this holds, for the basis of
+the lattice that the model has.
 
-The measure is the uniform one, wherever the data lie. Where inputs determine each other, as a weekday that moves on
-with every hour determines the hour, only the prior divides what they share: whole days keep them apart. Slow change
-beside the period (``trend_``) is not periodic: it is no part of any component.
+Where inputs determine each other, as a weekday that moves on with every hour determines the hour, only the prior
+divides what they share: whole days keep them apart. With ``likelihood="log_normal"`` all of this is about the
+logarithm.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from torusgp.engine.basis import columns as basis_columns
-from torusgp.engine.inference import Posterior
-from torusgp.estimators.features import resolve_columns
 from torusgp.estimators.regressor import TorusGPRegressor
-from torusgp.kernels.kernel import to_phases
+from torusgp.fitting.fitted import FittedTorusGP
+from torusgp.views.decomposition import Component, Decomposition
+from torusgp.views.dimensions import ROWS, UNIFORM, Along, Dimension, find_dimensions, to_levels
 
 _TIMES = " \N{MULTIPLICATION SIGN} "  # between the names of dimensions that interact
 _MOST_LINES = 15  # components that are printed
@@ -43,7 +51,7 @@ class SobolIndices:
     Attributes
     ----------
     names : tuple of str
-        Names of the dimensions of the torus.
+        Names of the dimensions.
     components : tuple of tuple of int
         Dimensions of each component: first every dimension alone, then those that interact, by their number.
     share : ndarray of shape (n_components,) or (n_components, n_outputs)
@@ -58,28 +66,32 @@ class SobolIndices:
         Shares in functions drawn from the posterior.
     total_order_draws : ndarray of shape (dimension, n_samples) or (dimension, n_outputs, n_samples)
         The same for the total order.
+    measure : dict of str to str
+        How values of each dimension are weighted, by its name: "uniform" on circles and lattices, "rows" where it is
+        the distribution of the rows, "uniform over the range" where a stored model does not hold that.
     """
 
-    names: tuple
-    components: tuple
-    share: np.ndarray
-    total_order: np.ndarray
-    rest: float | np.ndarray
-    variance: float | np.ndarray
-    share_draws: np.ndarray
-    total_order_draws: np.ndarray
+    names: tuple[str, ...]
+    components: tuple[Component, ...]
+    share: NDArray[np.float64]
+    total_order: NDArray[np.float64]
+    rest: float | NDArray[np.float64]
+    variance: float | NDArray[np.float64]
+    share_draws: NDArray[np.float64]
+    total_order_draws: NDArray[np.float64]
+    measure: dict[str, str]
 
     @property
-    def first_order(self):
+    def first_order(self) -> NDArray[np.float64]:
         """Share of every dimension alone, shape (dimension,) or (dimension, n_outputs)."""
         return self.share[: len(self.names)]
 
     @property
-    def labels(self):
+    def labels(self) -> tuple[str, ...]:
         """Names of the components: those of their dimensions, joined by a multiplication sign."""
         return tuple(_TIMES.join(self.names[d] for d in component) for component in self.components)
 
-    def __getitem__(self, component):
+    def __getitem__(self, component: Any) -> Any:
         """Share of the component of these dimensions, by position or name; zero if no frequency belongs to it."""
         wanted = tuple(sorted(_find_dimensions(component, self.names)))
         if wanted in self.components:
@@ -88,7 +100,7 @@ class SobolIndices:
             raise KeyError(f"{component!r} is part of the rest: raise max_order to {len(wanted)}.")
         return np.zeros(self.share.shape[1:])[()]
 
-    def interval(self, coverage=0.95):
+    def interval(self, coverage: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Smallest and largest share of each component, as ``share`` plus and minus a margin, within 0 and 1.
 
         The share of a function drawn from the posterior is inside with this probability, see :func:`sobol_indices`.
@@ -104,7 +116,7 @@ class SobolIndices:
         """
         return _around(self.share, self.share_draws, coverage)
 
-    def total_order_interval(self, coverage=0.95):
+    def total_order_interval(self, coverage: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The same as :meth:`interval` for the total order.
 
         Parameters
@@ -118,7 +130,7 @@ class SobolIndices:
         """
         return _around(self.total_order, self.total_order_draws, coverage)
 
-    def to_frame(self, coverage=0.95):
+    def to_frame(self, coverage: float = 0.95) -> Any:
         """Table of the components as a data frame of pandas.
 
         Parameters
@@ -149,7 +161,7 @@ class SobolIndices:
             frame = {"output": np.repeat(np.arange(n_outputs), n_components)} | frame
         return pandas.DataFrame(frame)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         share, total = (values.reshape(len(values), -1) for values in (self.share, self.total_order))
         lower, upper = (values.reshape(share.shape) for values in self.interval())
         variance, rest = np.atleast_1d(self.variance), np.atleast_1d(self.rest)
@@ -170,15 +182,22 @@ class SobolIndices:
                 lines.append(f"{label:{width}}  {share[order[_MOST_LINES:], q].sum():.3f}")
             if rest[q]:
                 lines.append(f"{'higher orders':{width}}  {rest[q]:.3f}")
+        weighted = {value for value in self.measure.values() if value != UNIFORM}
+        for value in sorted(weighted):
+            along = ", ".join(name for name, own in self.measure.items() if own == value)
+            how = "as the rows are distributed" if value == ROWS else "evenly over the range"
+            lines.append(f"Values of {along} are weighted {how}.")
         return "\n".join(lines)
 
 
-def sobol_indices(model, *, max_order=None, n_samples=1000, random_state=0):
+def sobol_indices(
+    model: TorusGPRegressor, *, max_order: int | None = None, n_samples: int = 1000, random_state: Any = 0
+) -> SobolIndices:
     r"""Sobol indices of a fitted function: shares of its variance, by the dimensions that act, alone or together.
 
     The share of a component is that of the *predicted* function, the posterior mean of the weights: exact, the same in
     every run, and what any estimate from values of ``model.predict`` converges to. The posterior expectation of a
-    component's variance would add the posterior variances of its weights,
+    component's variance would add the posterior variances of its weights, on circles
 
     .. math:: E\Big[\sum_k \frac{a_k^2 + b_k^2}{2}\Big] = \sum_k \frac{E[a_k]^2 + E[b_k]^2}{2}
               + \sum_k \frac{\mathrm{Var}[a_k] + \mathrm{Var}[b_k]}{2},
@@ -191,6 +210,9 @@ def sobol_indices(model, *, max_order=None, n_samples=1000, random_state=0):
     :meth:`SobolIndices.interval` is the quantile of their *distance* from it: an interval around the share that holds
     the truth with the given posterior probability, and reaches zero where the data do not tell a component from none.
     Hyperparameters are held at what was learned.
+
+    Values of circles and lattices are weighted evenly, those of lines, categories and plain columns as the rows of the
+    fit are distributed along each of them.
 
     Parameters
     ----------
@@ -206,6 +228,7 @@ def sobol_indices(model, *, max_order=None, n_samples=1000, random_state=0):
     Returns
     -------
     SobolIndices
+        Those of a constant target beside others are not a number.
 
     Examples
     --------
@@ -221,28 +244,29 @@ def sobol_indices(model, *, max_order=None, n_samples=1000, random_state=0):
     >>> bool(np.allclose(indices.share, [8 / 9, 0, 1 / 9], atol=0.01))
     True
     """
-    names, _ = _describe_dimensions(model)
+    dimensions = _dimensions(model)
     if max_order is not None and (not isinstance(max_order, int | np.integer) or max_order < 1):
         raise ValueError(f"max_order must be a positive integer or None, got {max_order!r}.")
     if not isinstance(n_samples, int | np.integer) or n_samples < 1:
         raise ValueError(f"n_samples must be a positive integer, got {n_samples!r}.")
-    posterior, center = _posterior(model)
-    components, member = _components(model.index_set_.frequencies)
-    by_component = _variances(posterior.weights, member, len(components))
-    draws = posterior.sample_weights(n_samples, check_random_state(random_state))
-    drawn = _variances(draws, member, len(components))
+    fitted, names = model.fitted_, tuple(one.name for one in dimensions)
+    decomposition = Decomposition(fitted, dimensions)
+    components = decomposition.components
+    by_component = decomposition.variances(fitted.posterior.weights)
+    drawn = decomposition.variances(fitted.posterior.sample_weights(n_samples, check_random_state(random_state)))
     variance = by_component.sum(axis=0)
-    constant = variance <= (1e-12 * np.abs(center)) ** 2
-    if constant.any():
-        of = "the target" if len(constant) == 1 else f"output {int(constant.argmax())}"
-        raise ValueError(f"The predicted function of {of} is constant: it has no variance to attribute.")
-    share, drawn = by_component / variance, drawn / drawn.sum(axis=0)
+    constant = variance <= (1e-12 * np.abs(fitted.offset)) ** 2
+    if constant.all():
+        of = "the target is" if len(constant) == 1 else "every output is"
+        raise ValueError(f"The predicted function of {of} constant: it has no variance to attribute.")
+    share = by_component / np.where(constant, np.nan, variance)
+    drawn = drawn / np.where(constant[:, None], np.nan, drawn.sum(axis=0))
     takes_part = np.array([[d in component for component in components] for d in range(len(names))], dtype=float)
     order = np.array([len(component) for component in components])
     listed = order <= (len(names) if max_order is None else max_order)
     several = np.ndim(model.coef_) == 2
 
-    def squeezed(values):  # as the model does
+    def squeezed(values: NDArray[np.float64]) -> NDArray[np.float64]:  # as the model does
         return values if several else values[:, 0]
 
     return SobolIndices(
@@ -254,6 +278,7 @@ def sobol_indices(model, *, max_order=None, n_samples=1000, random_state=0):
         variance=variance if several else float(variance[0]),
         share_draws=squeezed(drawn[listed]),
         total_order_draws=squeezed(np.tensordot(takes_part, drawn, axes=1)),
+        measure=_measures(dimensions),
     )
 
 
@@ -262,31 +287,37 @@ class Effect:
     """What one dimension does, or several together, averaged over the others: a function with its uncertainty.
 
     Call it for values at any points: ``effect(points)`` or ``effect(points, return_std=True)``. Points are in the units
-    of the inputs, along an oblique lattice vector in the same units from the origin.
+    of the inputs, along an oblique lattice vector in the same units from the origin; those of categories are levels.
 
     Attributes
     ----------
     names : tuple of str
         Names of the dimensions.
-    period : tuple of float
-        Their periods, or the lengths of their lattice vectors.
+    kind : tuple of {"circle", "lattice", "line", "category", "slope"}
+        What they are.
+    period : tuple of float or None
+        Periods of circles, lengths of lattice vectors; None for what does not repeat.
     joint : bool
         Whether lower orders and the mean are included.
+    measure : dict of str to str
+        How values of every dimension of the model are weighted in averages, see :class:`SobolIndices`.
     grid : tuple of ndarray
         Values of each dimension.
     mean, std : ndarray of the shape of the grid, with an axis of outputs at the end if the targets had one
         The effect on the grid and its posterior standard deviation, in the units of the target.
     """
 
-    names: tuple
-    period: tuple
+    names: tuple[str, ...]
+    kind: tuple[str, ...]
+    period: tuple[float | None, ...]
     joint: bool
-    grid: tuple = field(repr=False)
-    mean: np.ndarray = field(repr=False)
-    std: np.ndarray = field(repr=False)
-    _series: "_Series" = field(repr=False)
+    measure: dict[str, str]
+    grid: tuple[NDArray[Any], ...] = field(repr=False)
+    mean: NDArray[np.float64] = field(repr=False)
+    std: NDArray[np.float64] = field(repr=False)
+    _series: _Series = field(repr=False)
 
-    def __call__(self, points, return_std=False):
+    def __call__(self, points: ArrayLike, return_std: bool = False) -> Any:
         """Values of the effect.
 
         Parameters
@@ -302,36 +333,44 @@ class Effect:
         std : ndarray of the same shape
             With ``return_std``.
         """
-        points = np.asarray(points, dtype=float)
-        points = points[:, None] if points.ndim == 1 and len(self.names) == 1 else points
-        if points.ndim != 2 or points.shape[1] != len(self.names):
-            raise ValueError(f"points must have shape (n_points, {len(self.names)}), got {points.shape}.")
-        mean, std = self._series(points, return_std)
+        values = np.asarray(points, dtype=object if "category" in self.kind else float)
+        values = values[:, None] if values.ndim == 1 and len(self.names) == 1 else values
+        if values.ndim != 2 or values.shape[1] != len(self.names):
+            raise ValueError(f"points must have shape (n_points, {len(self.names)}), got {values.shape}.")
+        mean, std = self._series(list(values.T), return_std)
         return (mean, std) if return_std else mean
 
 
-def effect(model, dimensions, *, joint=False, grid=None, n_points=None):
+def effect(
+    model: TorusGPRegressor,
+    dimensions: Any,
+    *,
+    joint: bool = False,
+    grid: Any = None,
+    n_points: int | None = None,
+) -> Effect:
     """Effect of one dimension, or of several together, averaged over the others.
 
     For one dimension it is the main effect, for more what they do together beyond their effects in smaller groups: a
     component of the ANOVA decomposition, whose average over any of its dimensions is zero. The mean and the components
     of all sets of dimensions add up to the prediction. With ``joint`` it is the average of the prediction over all
     other dimensions: the mean and the components of all subsets added up. Mean and standard deviation are exact, from
-    the posterior of the weights that the effect consists of. The average is over the uniform measure, without
-    ``trend_``.
+    the posterior of the weights that the effect consists of. The average is even over circles and lattices, and over
+    lines, categories and plain columns that of the rows of the fit, one dimension at a time.
 
     Parameters
     ----------
     model : TorusGPRegressor
         Fitted regressor.
     dimensions : int, str or sequence of these
-        Dimensions of the torus, by position or name as in ``sobol_indices(model).names``.
+        Dimensions, by position or name as in ``sobol_indices(model).names``.
     joint : bool, default=False
         Include the mean and the effects of fewer of the dimensions.
     grid : array-like, or for several dimensions a sequence of these, optional
-        Values of each dimension on which the effect is computed; by default one period.
+        Values of each dimension on which the effect is computed; by default one period, the range of the rows, or all
+        levels.
     n_points : int, optional
-        Points of each dimension over one period; by default 201 for one and fewer for several, 61 for two.
+        Points of each dimension over that range; by default 201 for one and fewer for several, 61 for two.
 
     Returns
     -------
@@ -352,69 +391,104 @@ def effect(model, dimensions, *, joint=False, grid=None, n_points=None):
     >>> bool(np.isclose(effect(model, [0, 1], joint=True)([[6.0, 1.0]])[0], model.predict([[6.0, 1.0]])[0]))
     True
     """
-    names, period = _describe_dimensions(model)
-    chosen = _find_dimensions(dimensions, names)
-    frequencies = model.index_set_.frequencies
-    inside = np.isin(np.arange(len(names)), chosen)
-    used = frequencies[1:] != 0
-    pairs = np.flatnonzero(~used[:, ~inside].any(axis=1) if joint else (used == inside).all(axis=1))
-    columns = np.append(np.zeros(int(joint), dtype=int), np.column_stack([2 * pairs + 1, 2 * pairs + 2]).ravel())
-    posterior, center = _posterior(model)
-    period = tuple(period[d] for d in chosen)
-    series = _Series(
-        period,
-        frequencies[np.append(0, pairs + 1)][:, chosen],
-        posterior.weights[columns],
-        tuple(_covariance_root(*one, columns) for one in zip(posterior.factors, posterior.roots, strict=True)),
-        center if joint else np.zeros_like(center),
-        np.ndim(model.coef_) == 2,
-    )
-    grid = _check_grid(grid, n_points, period)
-    mesh = np.meshgrid(*grid, indexing="ij")
+    all_dimensions = _dimensions(model)
+    chosen = _find_dimensions(dimensions, tuple(one.name for one in all_dimensions))
+    own = tuple(all_dimensions[d] for d in chosen)
+    series = _Series.of(model.fitted_, all_dimensions, chosen, bool(joint), np.ndim(model.coef_) == 2)
+    grid = _check_grid(grid, n_points, own)
+    mesh = np.meshgrid(*(np.arange(len(values)) for values in grid), indexing="ij")
     mean, std = (
         values.reshape(mesh[0].shape + values.shape[1:])
-        for values in series(np.column_stack([values.ravel() for values in mesh]), return_std=True)
+        for values in series([values[where.ravel()] for values, where in zip(grid, mesh, strict=True)], return_std=True)
     )
-    return Effect(tuple(names[d] for d in chosen), period, bool(joint), grid, mean, std, series)
+    return Effect(
+        tuple(one.name for one in own),
+        tuple(one.kind for one in own),
+        tuple(one.period for one in own),
+        bool(joint),
+        _measures(all_dimensions),
+        grid,
+        mean,
+        std,
+        series,
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class _Series:
-    """A Fourier series of some of the columns, with a Gaussian over its weights."""
+    """A sum of products of functions of some dimensions, with a Gaussian over its weights."""
 
-    period: tuple
-    frequencies: np.ndarray  # the zero vector first
-    weights: np.ndarray  # (n_columns, n_outputs), without the constant unless it belongs to the series
-    roots: tuple  # of each output a matrix whose product with its transpose is the covariance of the weights
-    center: np.ndarray
+    along: tuple[Along, ...]
+    subtract: bool  # whether averages are subtracted from the functions
+    functions: NDArray[np.int64]  # of each product along each dimension, (n_products, n_dimensions)
+    factors: NDArray[np.complex128]  # what the other dimensions are on average, (n_products,)
+    product: NDArray[np.int64]  # of which each column is the real or imaginary part
+    is_sine: NDArray[np.bool_]  # whether it is the imaginary one
+    weights: NDArray[np.float64]  # (n_columns, n_outputs)
+    roots: tuple[NDArray[np.float64], ...]  # of each output one whose square is the covariance of the weights
+    center: NDArray[np.float64]
     several: bool  # outputs have an axis
 
-    def __call__(self, points, return_std):
-        phases = to_phases(points, np.array(self.period))
-        mean = np.empty((len(points), len(self.roots)))
-        std = np.empty_like(mean) if return_std else None
-        first = 2 * len(self.frequencies) - 1 - len(self.weights)  # whether the constant is left out
-        step = max(1, _CHUNK_ENTRIES // (2 * len(self.frequencies)))
-        for start in range(0, len(points), step):
+    @classmethod
+    def of(
+        cls,
+        fitted: FittedTorusGP,
+        dimensions: tuple[Dimension, ...],
+        chosen: tuple[int, ...],
+        joint: bool,
+        several: bool,
+    ) -> _Series:
+        """The series of the effect of some of the dimensions."""
+        along = [Along(fitted, one) for one in dimensions]
+        functions = np.stack([one.functions for one in along], axis=1)
+        factors = np.ones(len(functions), dtype=complex)
+        for d, one in enumerate(along):
+            if d not in chosen:
+                factors = factors * one.mean[functions[:, d]]
+        used = factors != 0 if joint else (functions[:, list(chosen)] != 0).all(axis=1) & (factors != 0)
+        fourier, n_plain = np.arange(fitted.n_fourier), len(fitted.prior.columns)
+        product = np.append((fourier + 1) // 2, len(functions) - n_plain + np.arange(n_plain))
+        is_sine = np.append((fourier > 0) & (fourier % 2 == 0), np.zeros(n_plain, dtype=bool))
+        columns = np.flatnonzero(used[product])
+        posterior, offset = fitted.posterior, fitted.offset
+        return cls(
+            tuple(along[d] for d in chosen),
+            not joint,
+            functions[used][:, list(chosen)],
+            factors[used],
+            (np.cumsum(used) - 1)[product[columns]],
+            is_sine[columns],
+            posterior.weights[columns],
+            tuple(_covariance_root(*one, columns) for one in zip(posterior.factors, posterior.roots, strict=True)),
+            offset if joint else np.zeros_like(offset),
+            several,
+        )
+
+    def __call__(
+        self, points: Sequence[NDArray[Any]], return_std: bool
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean, and standard deviation or zeros."""
+        n_points = len(points[0])
+        mean = np.empty((n_points, len(self.roots)))
+        std = np.zeros_like(mean)
+        step = max(1, _CHUNK_ENTRIES // max(1, 2 * len(self.functions)))
+        for start in range(0, n_points, step):
             rows = slice(start, start + step)
-            features = basis_columns(phases[rows], self.frequencies)[:, first:]
+            products = np.broadcast_to(self.factors, (len(points[0][rows]), len(self.factors)))
+            for i, one in enumerate(self.along):
+                values = one.values(points[i][rows])
+                values = values - one.mean if self.subtract else values
+                products = products * values[:, self.functions[:, i]]
+            features = np.where(self.is_sine, products.imag[:, self.product], products.real[:, self.product])
             mean[rows] = features @ self.weights + self.center
-            if std is not None:
-                for q, root in enumerate(self.roots):
-                    std[rows, q] = np.linalg.norm(features @ root, axis=1)
-        if not self.several:
-            return mean[:, 0], None if std is None else std[:, 0]
-        return mean, std
+            for q, root in enumerate(self.roots if return_std else ()):
+                std[rows, q] = np.linalg.norm(features @ root, axis=1)
+        return (mean, std) if self.several else (mean[:, 0], std[:, 0])
 
 
-def _posterior(model):
-    """Posterior of the weights of the unweighted columns, and what was taken off the targets."""
-    linear, center = model.statistics_.linear(model.index_set_, model.intercept)
-    prior = model.prior_variance_.reshape(len(linear.gram), -1)
-    return Posterior(linear, prior, np.atleast_1d(model.noise_variance_)), center
-
-
-def _covariance_root(factor, root, columns):
+def _covariance_root(
+    factor: NDArray[np.float64], root: NDArray[np.float64], columns: NDArray[np.int64]
+) -> NDArray[np.float64]:
     """A square matrix whose product with its transpose is the posterior covariance of some weights."""
     selected = np.zeros((len(root), len(columns)))
     selected[columns, np.arange(len(columns))] = root[columns]
@@ -422,22 +496,9 @@ def _covariance_root(factor, root, columns):
     return np.asarray(np.linalg.qr(whitened, mode="r")).T
 
 
-def _components(frequencies):
-    """Sets of dimensions that occur, first every dimension alone, and the position among them of each frequency."""
-    used = [tuple(np.flatnonzero(row).tolist()) for row in frequencies[1:]]
-    single = [(d,) for d in range(frequencies.shape[1])]
-    components = single + sorted(set(used) - set(single), key=lambda component: (len(component), component))
-    position = {component: i for i, component in enumerate(components)}
-    return components, np.array([position[component] for component in used], dtype=int)
-
-
-def _variances(weights, member, n_components):
-    """Variance of every component, for weights of shape (n_columns, ...)."""
-    power = (weights[1::2] ** 2 + weights[2::2] ** 2) / 2
-    return np.stack([power[member == i].sum(axis=0) for i in range(n_components)])
-
-
-def _around(values, draws, coverage):
+def _around(
+    values: NDArray[np.float64], draws: NDArray[np.float64], coverage: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Values plus and minus the distance within which a share of the draws lies, within 0 and 1."""
     if not 0 < coverage < 1:
         raise ValueError(f"coverage must lie between 0 and 1, got {coverage!r}.")
@@ -445,28 +506,19 @@ def _around(values, draws, coverage):
     return np.maximum(values - margin, 0.0), np.minimum(values + margin, 1.0)
 
 
-def _describe_dimensions(model):
-    """Names and periods of the dimensions of the torus of a fitted model."""
+def _dimensions(model: TorusGPRegressor) -> tuple[Dimension, ...]:
+    """Dimensions of a fitted model."""
     if not isinstance(model, TorusGPRegressor):
         raise TypeError(f"model must be a TorusGPRegressor, got {type(model).__name__}.")
     check_is_fitted(model, "statistics_")
-    inputs = resolve_columns(model, model.columns)
-    cell = model.kernel_.cell(len(inputs))
-    known = getattr(model, "feature_names_in_", None)
-    names, periods = [], []
-    for d, position in enumerate(inputs):
-        # the phase depends on one input alone, which is alone in moving it
-        if np.count_nonzero(cell[d]) == np.count_nonzero(cell[:, d]) == 1 and cell[d, d]:
-            name, period = f"input {position}" if known is None else str(known[position]), float(cell[d, d])
-            names.append(f"{name} (period {period:.5g})" if np.sum(inputs == position) > 1 else name)
-        else:
-            names.append(f"along ({', '.join(f'{entry:.4g}' for entry in cell[d])})")
-            period = float(np.linalg.norm(cell[d]))
-        periods.append(period)
-    return tuple(names), tuple(periods)
+    return find_dimensions(model.fitted_)
 
 
-def _find_dimensions(dimensions, names):
+def _measures(dimensions: tuple[Dimension, ...]) -> dict[str, str]:
+    return {one.name: one.measure for one in dimensions}
+
+
+def _find_dimensions(dimensions: Any, names: tuple[str, ...]) -> tuple[int, ...]:
     """Positions of dimensions that are given by position or name, in their order."""
     given = [dimensions] if isinstance(dimensions, int | np.integer | str) else list(dimensions)
     found = []
@@ -482,16 +534,20 @@ def _find_dimensions(dimensions, names):
     return tuple(found)
 
 
-def _check_grid(grid, n_points, period):
-    """Values of each dimension, as given or over one period."""
+def _check_grid(grid: Any, n_points: int | None, dimensions: tuple[Dimension, ...]) -> tuple[NDArray[Any], ...]:
+    """Values of each dimension, as given or over its range."""
+    size = len(dimensions)
     if grid is None:
         if n_points is None:
-            n_points = _LINE_POINTS if len(period) == 1 else max(5, round(_GRID_POINTS ** (1 / len(period))))
-        return tuple(np.linspace(0.0, abs(one), n_points) for one in period)
+            n_points = _LINE_POINTS if size == 1 else max(5, round(_GRID_POINTS ** (1 / size)))
+        return tuple(one.grid(n_points) for one in dimensions)
     if n_points is not None:
         raise ValueError("grid and n_points cannot both be given.")
-    grid = (grid,) if len(period) == 1 and np.ndim(grid) == 1 else grid
-    values = tuple(np.asarray(one, dtype=float) for one in grid)
-    if len(values) != len(period) or any(one.ndim != 1 for one in values):
-        raise ValueError(f"grid must hold one vector for each of {len(period)} dimensions.")
+    grid = (grid,) if size == 1 and np.ndim(grid) == 1 else grid
+    values = tuple(
+        to_levels(own) if one.kind == "category" and np.ndim(own) == 1 else np.asarray(own, dtype=float)
+        for one, own in zip(dimensions, grid, strict=False)
+    )
+    if len(grid) != size or any(one.ndim != 1 for one in values):
+        raise ValueError(f"grid must hold one vector for each of {size} dimensions.")
     return values

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+from tests.expressions import column_variances
 from torusgp.engine.backends import DensePredictor, GramSums, ModeSums, NufftPredictor
 from torusgp.engine.inference import LinearStatistics, Posterior
-from torusgp.fitting.learning import column_variances
 from torusgp.kernels.index_sets import adaptive, hyperbolic_cross
-from torusgp.kernels.kernel import TorusKernel, to_phases
+from torusgp.kernels.kernel import TorusKernel
+from torusgp.kernels.product import to_phases
 
 SUM_ERROR = 1e-9  # per row
 MEAN_ERROR = 1e-8  # of the largest value of the signal
@@ -61,7 +62,7 @@ def predictors(request):
     n, dimension, points = request.param
     frequencies, dense, _ = both_sums(n, dimension, points)
     statistics = LinearStatistics(dense.gram(frequencies), dense.moments(frequencies), np.array([1.0 * n]), float(n))
-    prior = column_variances(TorusKernel(length_scale=0.7), frequencies)[:, None]
+    prior = column_variances(TorusKernel(length_scale=0.7, period=1.0), frequencies)[:, None]
     posterior = Posterior(statistics, prior, np.array([0.1]))
     rng = np.random.default_rng(9)
     phases = to_phases(np.vstack([points(rng, 200, dimension), uniform(rng, 200, dimension)]), 1.0)

@@ -183,7 +183,7 @@ def test_where_nobody_tells_nothing_is_known(tmp_path, monkeypatch):
 
 def test_the_peak_is_as_counted():
     """Sums, Gram matrix, factor, and one matrix for the gradient or the covariance."""
-    index_set = adaptive(TorusKernel(), 1001, dimension=4)
+    index_set = adaptive(TorusKernel(period=1.0), 1001, dimension=4)
     frequencies, size = index_set.frequencies, index_set.n_components
     rng = np.random.default_rng(0)
     tracemalloc.start()

@@ -57,7 +57,7 @@ def test_anything_else_is_refused(n_threads):
 class TestEveryEntry:
     def test_statistics(self, backend, n_threads):
         X, y = make_rows()
-        message, options = MESSAGE.format(n_threads), {"backend": backend, "n_threads": n_threads}
+        message, options = MESSAGE.format(n_threads), {"backend": backend, "n_threads": n_threads, "period": 1.0}
         if backend != "auto":
             with pytest.raises(ValueError, match=message):
                 SufficientStatistics(SET, **options)
@@ -68,28 +68,28 @@ class TestEveryEntry:
 
     @pytest.mark.parametrize("method", ["fit", "partial_fit"])
     def test_rows(self, backend, n_threads, method):
-        model = TorusGPRegressor(n_components=25, backend=backend, n_threads=n_threads)
+        model = TorusGPRegressor(n_components=25, backend=backend, n_threads=n_threads, period=1.0)
         with pytest.raises(ValueError, match=MESSAGE.format(n_threads)):
             getattr(model, method)(*make_rows())
 
     def test_streams(self, backend, n_threads, tmp_path):
         rows, path = make_rows(), tmp_path / "checkpoint"
-        model = TorusGPRegressor(n_components=25, backend=backend, n_threads=n_threads)
+        model = TorusGPRegressor(n_components=25, backend=backend, n_threads=n_threads, period=1.0)
         for _ in range(2):  # the second time the pass is taken up
             with pytest.raises(ValueError, match=MESSAGE.format(n_threads)):
                 model.fit([rows], checkpoint=path)
-            TorusGPRegressor(n_components=25, backend=backend).fit([rows], checkpoint=path)
+            TorusGPRegressor(n_components=25, backend=backend, period=1.0).fit([rows], checkpoint=path)
 
     def test_blocks(self, backend, n_threads):
         da = pytest.importorskip("dask.array")
         X, y = make_rows()
-        model = TorusGPRegressor(n_components=25, backend=backend, n_threads=n_threads)
+        model = TorusGPRegressor(n_components=25, backend=backend, n_threads=n_threads, period=1.0)
         with pytest.raises(ValueError, match=MESSAGE.format(n_threads)):
             model.fit(da.from_array(X), da.from_array(y))
 
     def test_predictions_of_a_model_whose_parameter_has_changed(self, backend, n_threads):
         X, y = make_rows()
-        model = TorusGPRegressor(n_components=25, backend=backend).fit(X, y).set_params(n_threads=n_threads)
+        model = TorusGPRegressor(n_components=25, backend=backend, period=1.0).fit(X, y).set_params(n_threads=n_threads)
         with pytest.raises(ValueError, match=MESSAGE.format(n_threads)):
             model.predict(X)
 
@@ -109,7 +109,8 @@ def test_no_transform_is_planned_with_anything_else(n_threads):
 def test_no_row_is_dropped(backend, n_threads):
     X, y = make_rows()
     one, other = (
-        TorusGPRegressor(n_components=25, backend=backend, n_threads=n, learn=()).fit(X, y) for n in (1, n_threads)
+        TorusGPRegressor(n_components=25, backend=backend, n_threads=n, learn=(), period=1.0).fit(X, y)
+        for n in (1, n_threads)
     )
     assert other.n_samples_seen_ == len(X)
     np.testing.assert_allclose(other.predict(X, return_std=True), one.predict(X, return_std=True), atol=1e-9)

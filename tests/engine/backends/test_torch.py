@@ -74,7 +74,7 @@ def check_equal_sums(found, expected, error, frequencies=FREQUENCIES):
 @pytest.mark.parametrize("dimension", [1, 2, 4, 6])
 @pytest.mark.parametrize("n_outputs", [1, 3])
 def test_sums_equal_dense(device, dimension, n_outputs):
-    frequencies = adaptive(TorusKernel(length_scale=0.5), 201, dimension=dimension).frequencies
+    frequencies = adaptive(TorusKernel(length_scale=0.5, period=1.0), 201, dimension=dimension).frequencies
     rows = make_rows(3000, dimension, n_outputs)
     check_equal_sums(
         sums_of(rows, device, frequencies), dense_sums_of(rows, frequencies), 3000 * SUM_ERROR, frequencies
@@ -82,7 +82,7 @@ def test_sums_equal_dense(device, dimension, n_outputs):
 
 
 def test_many_columns_equal_dense(device):
-    frequencies = adaptive(TorusKernel(), 1501, dimension=5).frequencies  # two blocks, without small_pieces
+    frequencies = adaptive(TorusKernel(period=1.0), 1501, dimension=5).frequencies  # two blocks, without small_pieces
     rows = make_rows(500, 5, 1)
     check_equal_sums(sums_of(rows, device, frequencies), dense_sums_of(rows, frequencies), 500 * SUM_ERROR, frequencies)
 

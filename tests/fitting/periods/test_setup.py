@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from tests.exact_regression import HEXAGONAL
-from torusgp import TorusKernel
-from torusgp.fitting.learning import inverse_cell
+from tests.expressions import circles, lattice, prior_of
+from torusgp import Category, Circle, Line
+from torusgp.estimators.short_form import resolve_kernel
+from torusgp.fitting.moves import inverse_cell
 from torusgp.fitting.periods import (
     FoundPeriod,
     Periodogram,
@@ -16,11 +18,11 @@ from torusgp.fitting.periods import (
     TrendColumns,
     _setup,
     below_nyquist,
-    check_period_names,
-    is_searched,
     set_up_period,
 )
-from torusgp.kernels.index_sets import adaptive, hyperbolic_cross, tensor
+from torusgp.fitting.rows import Rows
+from torusgp.kernels.index_sets import hyperbolic_cross, tensor
+from torusgp.kernels.resolve import Layout, resolve
 from torusgp.kernels.spectra import Heat
 
 GRID = np.stack(np.meshgrid(np.arange(12.0), 0.5 * np.arange(10.0)), axis=-1).reshape(-1, 2)
@@ -28,9 +30,20 @@ EXTENT = np.ptp(GRID, axis=0)
 TARGETS = np.sin(GRID.sum(axis=1))[:, None]
 
 
-def set_up(period, learned=None, columns=(0, 1), cartesian=False, X=GRID, sample_weight=None, noise_scale=None):
-    rows = X, TARGETS, sample_weight, noise_scale
-    return set_up_period(period, learned, *rows, np.array(columns), cartesian, lambda line: None)
+def set_up_model(model, X=GRID, sample_weight=None, noise_scale=None):
+    rows = Rows(Layout(model.torus, ())(X)[0], TARGETS, sample_weight, noise_scale)
+    return set_up_period(model, rows, lambda line: None)
+
+
+def set_up(period, learned=(), kernel=None, X=GRID, sample_weight=None, noise_scale=None):
+    """Set up the period of the short form; learned lines of slow change come after the periodic axes."""
+    model = resolve_kernel(kernel, period, 1.0, X, None, frozenset(learned))
+    return set_up_model(model, X, sample_weight, noise_scale)
+
+
+def periodic(period, n=2):
+    """What concerns the first axes."""
+    return period[:n, :n] if period.ndim == 2 else period[:n]
 
 
 @pytest.fixture
@@ -55,60 +68,41 @@ def calls(monkeypatch):
     return record
 
 
-# --- what is asked for -------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("period", ["auto", [24, "auto"], [None, 7.0], [np.nan, 7.0], ("auto",)])
-def test_some_of_a_period_is_searched(period):
-    assert is_searched(period)
-
-
-@pytest.mark.parametrize("period", [1.0, 24, [24, 7], np.array([24.0, 7.0]), np.eye(2), [[1, 0], [0, 1]]])
-def test_numbers_are_not_searched(period):
-    assert not is_searched(period)
-
-
-def test_other_words_are_refused():
-    with pytest.raises(ValueError, match=r"period must be numbers or 'auto', got 'weekly'"):
-        is_searched("weekly")
-
-
-def test_one_name_may_concern_the_period():
-    assert check_period_names(("length_scale", "noise_variance")) is None
-    assert check_period_names(("length_scale", "period")) == "period"
-    assert check_period_names(["lattice"]) == "lattice"
-    with pytest.raises(ValueError, match="learn holds both 'period' and 'lattice'"):
-        check_period_names(("period", "lattice"))
-
-
 # --- given periods -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("period", [3.0, [24.0, 7.0], HEXAGONAL])
 def test_a_given_period_that_is_not_learned_is_left_alone(period, calls):
     setup = set_up(period)
-    assert setup.periods == [period]
-    assert setup.moves is setup.nyquist is setup.search is setup.period_std is setup.trend is None
+    expected = period if np.ndim(period) == 2 else np.broadcast_to(period, 2)
+    np.testing.assert_array_equal(setup.periods, [expected])
+    assert setup.moves is setup.nyquist is setup.search is setup.period_std is None
     assert "options" not in calls
 
 
 @pytest.mark.parametrize(("learned", "free"), [("period", np.eye(2)), ("lattice", np.ones((2, 2)))])
 def test_a_given_period_moves_along_the_inputs_or_as_a_whole(learned, free, calls):
-    setup = set_up([4.0, 3.0], learned)
-    assert setup.periods == [[4.0, 3.0]]
+    setup = set_up([4.0, 3.0], [learned])
+    (start,) = setup.periods
     assert setup.moves.size == free.sum()
-    start, steps = np.diag([1 / 4, 1 / 3]), np.linspace(0.1, 0.4, setup.moves.size)
-    moved = setup.moves.inverse_cell(steps, [4.0, 3.0]) - start
-    np.testing.assert_array_equal(moved[free == 0], 0)
+    steps = np.linspace(0.1, 0.4, setup.moves.size)
+    moved = setup.moves.inverse_cell(steps, start) - np.diag([1 / 4, 1 / 3])
+    np.testing.assert_allclose(moved[free == 0], 0, atol=1e-15)
     np.testing.assert_allclose((2 * np.pi * EXTENT[:, None] * moved)[free == 1], steps, rtol=1e-9)
     np.testing.assert_allclose(setup.nyquist, [0.5, 1.0])
     assert "options" not in calls
 
 
-def test_a_cell_has_no_periods_along_the_inputs():
-    with pytest.raises(ValueError, match="learn holds 'period', but period is a cell: use 'lattice'"):
-        set_up(HEXAGONAL, "period")
-    assert set_up(HEXAGONAL, "lattice").moves.size == 4
+def test_a_cell_moves_as_a_whole():
+    assert set_up(HEXAGONAL, ["lattice"]).moves.size == 4
+
+
+def test_circles_move_within_their_bounds_and_others_not_at_all():
+    model = resolve(Circle(0, 4.0, period_bounds=(3.9, 4.2)) * Circle(1, 3.0) + Line(0), GRID)
+    setup = set_up_model(model)
+    assert setup.moves.size == 1
+    ends = [setup.moves.period(end, setup.periods[0])[0] for end in setup.moves.limits(setup.periods[0]).T]
+    np.testing.assert_allclose(ends, [4.2, 3.9])
 
 
 # --- searched periods --------------------------------------------------------------------------------------------
@@ -117,20 +111,22 @@ def test_a_cell_has_no_periods_along_the_inputs():
 def test_a_period_along_each_input_is_searched(calls):
     calls["found"] = [[4.0, 3.0]]
     setup = set_up("auto")
-    np.testing.assert_array_equal(setup.periods, [[4.0, 3.0]])
-    np.testing.assert_array_equal(setup.period_std, [0.04, 0.03])
+    np.testing.assert_array_equal([periodic(one) for one in setup.periods], [[4.0, 3.0]])
+    np.testing.assert_array_equal(setup.period_std, [0.04, 0.03, 0.0, 0.0])
     assert setup.moves is None
-    assert setup.trend is setup.search.trend
     np.testing.assert_array_equal(calls["X"], GRID)
-    assert calls["options"]["period"] == "auto"
+    assert np.isnan(calls["options"]["period"]).all()
     assert not calls["options"]["lattice"]
+    np.testing.assert_allclose(setup.nyquist, [0.5, 1.0, np.inf, np.inf])
 
 
 def test_what_is_known_stays_and_does_not_move(calls):
     calls["found"] = [[4.0, 3.0]]
-    setup = set_up([4.5, "auto"], "period")
-    np.testing.assert_array_equal(setup.periods, [[4.5, 3.0]])
-    np.testing.assert_array_equal(setup.period_std, [0.0, 0.03])
+    setup = set_up([4.5, "auto"], ["period"])
+    np.testing.assert_array_equal(calls["options"]["period"], [4.5, np.nan])
+    np.testing.assert_array_equal(setup.axes, [0, 1])
+    np.testing.assert_array_equal([periodic(one) for one in setup.periods], [[4.5, 3.0]])
+    np.testing.assert_array_equal(periodic(setup.period_std), [0.0, 0.03])
     assert setup.moves.size == 1
     moved = setup.moves.period(np.array([0.3]), setup.periods[0])
     assert moved[0] == pytest.approx(4.5, rel=1e-14)
@@ -139,18 +135,33 @@ def test_what_is_known_stays_and_does_not_move(calls):
 
 def test_superposed_periods_of_one_input_are_searched_together(calls):
     calls["found"] = [4.0, 3.0]
-    setup = set_up("auto", columns=(0, 0), X=GRID[:, [0, 0]])
+    setup = set_up_model(resolve(Circle(0, "auto") * Circle(0, "auto"), GRID))
     np.testing.assert_array_equal(setup.periods, [[4.0, 3.0]])
     assert calls["X"].shape == (len(GRID), 1)
     assert calls["options"]["max_periods"] == 2
+    assert setup.moves.size == 2
 
 
-def test_one_period_is_a_number(calls):
+def test_a_known_period_of_the_same_input_is_told_to_the_search(calls):
     calls["found"] = [4.0]
-    setup = set_up("auto", columns=(0,), X=GRID[:, :1])
-    assert setup.periods == [4.0]
-    assert setup.period_std == 0.04
-    assert isinstance(setup.period_std, float)
+    setup = set_up_model(resolve(Circle(0, "auto") * Circle(0, 3.0) + Circle(1, 2.0), GRID))
+    np.testing.assert_array_equal(setup.periods, [[4.0, 3.0, 2.0]])
+    np.testing.assert_array_equal(calls["options"]["period"], [np.nan, 3.0])
+    assert calls["options"]["max_periods"] == 1
+    assert setup.moves.size == 1
+
+
+def test_bounds_of_a_circle_are_limits_of_the_search(calls):
+    calls["found"] = [4.0]
+    set_up_model(resolve(Circle(0, "auto", period_bounds=(2.0, 5.0)), GRID))
+    assert (calls["options"]["min_period"], calls["options"]["max_period"]) == (2.0, 5.0)
+
+
+def test_one_period_is_searched_along_one_input(calls):
+    calls["found"] = [4.0]
+    setup = set_up("auto", X=GRID[:, :1])
+    np.testing.assert_array_equal([periodic(one, 1) for one in setup.periods], [[4.0]])
+    np.testing.assert_array_equal(setup.period_std, [0.04, 0.0])
 
 
 def test_weights_and_scales_of_the_noise_are_passed_on(calls):
@@ -164,12 +175,13 @@ def test_weights_and_scales_of_the_noise_are_passed_on(calls):
 @pytest.mark.parametrize("cartesian", [True, False])
 def test_a_kernel_that_tells_bases_apart_starts_from_several(calls, cartesian):
     calls["found"] = [[[3.0, 0.4], [-0.5, 2.2]]]
-    setup = set_up("auto", "lattice", cartesian=cartesian)
+    setup = set_up("auto", ["lattice"], Heat("cartesian") if cartesian else None)
     assert calls["options"]["lattice"]
     assert len(setup.periods) == (1 if cartesian else 4)
     for cell in setup.periods:
-        change = np.asarray(cell) @ np.linalg.inv(calls["found"][0])
+        change = periodic(cell) @ np.linalg.inv(calls["found"][0])
         np.testing.assert_allclose(change, np.rint(change), atol=1e-9)
+        assert not cell[:2, 2:].any()
     assert setup.moves.size == 4
 
 
@@ -179,7 +191,7 @@ def test_bases_to_start_from_do_not_depend_on_units_that_cannot_be_compared(call
     starts = []
     for unit in (scale, scale * [factor, 1.0]):
         calls["found"] = [cell * unit]
-        starts.append([start / unit for start in set_up("auto", "lattice", X=GRID * unit).periods])
+        starts.append([periodic(start) / unit for start in set_up("auto", ["lattice"], X=GRID * unit).periods])
     np.testing.assert_allclose(starts[0], starts[1], atol=1e-9)
 
 
@@ -187,7 +199,7 @@ def test_a_weak_period_is_taken_with_a_warning(calls):
     calls["weak"] = [[4.0, 3.0]]
     with pytest.warns(UserWarning, match=r"takes \[4\. 3\.\], but its gain in log evidence of 1 .* is below 5"):
         setup = set_up("auto")
-    np.testing.assert_array_equal(setup.periods, [[4.0, 3.0]])
+    np.testing.assert_array_equal([periodic(one) for one in setup.periods], [[4.0, 3.0]])
 
 
 def test_what_gains_nothing_is_not_taken(calls):
@@ -201,76 +213,79 @@ def test_too_few_periods_are_told(calls):
         set_up("auto")
     calls["found"] = [4.0]
     with pytest.raises(ValueError, match=r"period='auto' found 1 of 2 periods: nothing else repeats"):
-        set_up("auto", columns=(0, 0), X=GRID[:, [0, 0]])
+        set_up_model(resolve(Circle(0, "auto") * Circle(0, "auto"), GRID))
 
 
-@pytest.mark.parametrize(
-    ("period", "learned", "columns", "message"),
-    [
-        ("auto", None, (0, 0, 1), r"columns=\[0, 0, 1\] uses an input several times beside others"),
-        ("auto", "lattice", (0, 0), "learn holds 'lattice', which needs period='auto' or a whole cell"),
-        ([4.0, "auto"], "lattice", (0, 1), "learn holds 'lattice', which needs period='auto' or a whole cell"),
-        ([4.0, "auto", 3.0], None, (0, 1), r"one entry for each of the 2 dimensions, got \[4\.0, 'auto', 3\.0\]"),
-    ],
-)
-def test_searches_that_make_no_sense_are_refused(period, learned, columns, message):
-    with pytest.raises(ValueError, match=message):
-        set_up(period, learned, columns, X=GRID[:, list(columns)])
+def test_several_periods_of_one_input_beside_others_are_not_searched():
+    unknown = Circle(0, "auto") * Circle(0, "auto") * Circle(1, "auto")
+    with pytest.raises(ValueError, match="are to be found, but an input has several beside those of others"):
+        set_up_model(resolve(unknown, GRID))
 
 
 # --- frequencies that a grid can show ----------------------------------------------------------------------------
 
-KERNELS = {
-    "1-D": (TorusKernel(length_scale=0.05, period=3.0), [1.4]),
-    "2-D": (TorusKernel(length_scale=[0.1, 0.3], period=[3.0, 2.0]), [1.7, 2.1]),
-    "one axis scattered": (TorusKernel(length_scale=[0.2, 0.3], period=[3.0, 2.0]), [1.7, np.inf]),
-    "cell": (TorusKernel(length_scale=[0.2, 0.3], period=HEXAGONAL), [4.2, 5.1]),
-    "Cartesian": (TorusKernel(Heat("cartesian"), 0.01, HEXAGONAL), [4.2, 5.1]),
-    "3-D": (TorusKernel("matern32", [0.5, 1.0, 1.0], period=2.0), [1.1, 1.1, 1.6]),
+PRIORS = {
+    "1-D": (prior_of(circles(3.0), length_scale=0.05), [1.4]),
+    "2-D": (prior_of(circles([3.0, 2.0]), length_scale=[0.1, 0.3]), [1.7, 2.1]),
+    "one axis scattered": (prior_of(circles([3.0, 2.0]), length_scale=[0.2, 0.3]), [1.7, np.inf]),
+    "cell": (prior_of(lattice(HEXAGONAL), length_scale=[0.2, 0.3]), [4.2, 5.1]),
+    "Cartesian": (prior_of(lattice(HEXAGONAL, family=Heat("cartesian")), length_scale=0.01), [4.2, 5.1]),
+    "3-D": (prior_of(circles([2.0] * 3, family="matern32"), length_scale=[0.5, 1.0, 1.0]), [1.1, 1.1, 1.6]),
+    "sum": (prior_of(Circle(0, 3.0, length_scale=0.3) * Circle(1, 2.0) + Circle(1, 2.0)), [1.7, 2.1]),
 }
 
 
-def half_of_the_frequencies_inside(kernel, nyquist, reach):
+def half_of_the_frequencies_inside(period, nyquist, reach):
     """Frequencies of a box that the grid can show, one of each pair, without zero."""
     dimension = len(nyquist)
     box = np.array(list(product(range(-reach, reach + 1), repeat=dimension)))
     box = box[len(box) // 2 + 1 :]
-    waves = box @ np.linalg.inv(kernel.cell(dimension)).T
+    waves = box @ inverse_cell(period, dimension).T
     return box[(np.abs(waves) <= np.array(nyquist) * (1 + 1e-9)).all(axis=1)]
 
 
 @pytest.mark.parametrize("size", [9, 20, 41])
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", PRIORS)
 def test_the_largest_coefficients_inside_are_kept(name, size):
-    kernel, nyquist = KERNELS[name]
-    index_set = adaptive(kernel, size, dimension=len(nyquist))
-    found = below_nyquist(index_set, kernel, size, np.array(nyquist))
+    (prior, parameters), nyquist = PRIORS[name]
+    kernel, dimension = prior.sum_kernel(parameters), len(nyquist)
+    found = below_nyquist(prior.select(parameters, size), prior.sum_kernel(parameters), size, np.array(nyquist))
     assert found.n_components <= size
-    waves = found.frequencies @ inverse_cell(kernel.period, len(nyquist)).T
+    waves = found.frequencies @ inverse_cell(parameters.period, dimension).T
     assert (np.abs(waves) <= np.array(nyquist) * (1 + 1e-9)).all()
-    possible = half_of_the_frequencies_inside(kernel, nyquist, {1: 200, 2: 25, 3: 8}[len(nyquist)])
-    best = np.sort(kernel.log_coefficients(possible))[::-1][: (size - 1) // 2]
-    kept = np.sort(kernel.log_coefficients(found.frequencies[1:]))[::-1]
+    possible = half_of_the_frequencies_inside(parameters.period, nyquist, {1: 200, 2: 25, 3: 8}[dimension])
+    best = np.sort(kernel.coefficients(possible))[::-1][: (size - 1) // 2]
+    kept = np.sort(kernel.coefficients(found.frequencies[1:]))[::-1]
     np.testing.assert_allclose(kept, best, rtol=1e-9)
 
 
 def test_a_set_inside_is_returned_as_it_is():
-    kernel = TorusKernel(length_scale=1.0, period=[3.0, 2.0])
-    index_set = adaptive(kernel, 21)
+    prior, parameters = prior_of(circles([3.0, 2.0]))
+    index_set = prior.select(parameters, 21)
     for nyquist in ([np.inf, np.inf], [50.0, 50.0]):
-        assert below_nyquist(index_set, kernel, 21, np.array(nyquist)) is index_set
+        assert below_nyquist(index_set, prior.sum_kernel(parameters), 21, np.array(nyquist)) is index_set
 
 
 def test_the_nyquist_frequency_itself_can_be_seen():
-    kernel = TorusKernel(length_scale=0.1, period=3.0)
-    found = below_nyquist(adaptive(kernel, 41, dimension=1), kernel, 41, np.array([4 / 3]))
+    prior, parameters = prior_of(circles(3.0, length_scale=0.1))
+    found = below_nyquist(prior.select(parameters, 41), prior.sum_kernel(parameters), 41, np.array([4 / 3]))
     np.testing.assert_array_equal(np.sort(found.frequencies[:, 0]), np.arange(5))
 
 
 @pytest.mark.parametrize("index_set", [tensor(2, 4), hyperbolic_cross(2, 6)])
 def test_other_sets_only_lose_frequencies(index_set):
-    kernel = TorusKernel(length_scale=0.5, period=[3.0, 2.0])
-    found = below_nyquist(index_set, kernel, index_set.n_components, np.array([0.7, 1.1]))
+    prior, parameters = prior_of(circles([3.0, 2.0], length_scale=0.5))
+    found = below_nyquist(index_set, prior.sum_kernel(parameters), index_set.n_components, np.array([0.7, 1.1]))
     inside = (np.abs(index_set.frequencies / [3.0, 2.0]) <= [0.7, 1.1]).all(axis=1)
     np.testing.assert_array_equal(found.frequencies, index_set.frequencies[inside])
     assert 1 < len(found) < len(index_set)
+
+
+def test_columns_of_a_category_stay_together():
+    kernel = Circle(0, 3.0, length_scale=0.1) * Category(1, levels=["a", "b", "c"])
+    prior, parameters = prior_of(kernel)
+    found = below_nyquist(prior.select(parameters, 60), prior.sum_kernel(parameters), 60, np.array([1.4, np.inf]))
+    levels = np.arange(-2, 3)  # of a circle of five places
+    assert np.abs(found.frequencies[:, 0]).max() == 4
+    for k in range(1, 5):
+        assert set(found.frequencies[found.frequencies[:, 0] == k, 1]) in ({0}, set(levels))

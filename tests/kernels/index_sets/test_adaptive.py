@@ -27,7 +27,7 @@ def half_grid(dimension, largest):
 
 @given(length_scales, st.integers(1, 60), st.sampled_from(["squared_exponential", "matern32", "heat"]))
 def test_equals_brute_force_on_a_grid(scales, n_components, family):
-    kernel = TorusKernel(family, scales)
+    kernel = TorusKernel(family, scales, period=1.0)
     chosen = adaptive(kernel, n_components).frequencies[1:]
     grid = half_grid(len(scales), {1: 40, 2: 20, 3: 8}[len(scales)])
     assume(np.abs(chosen).max(initial=0) < grid.max())  # otherwise the grid does not hold the set
@@ -38,7 +38,7 @@ def test_equals_brute_force_on_a_grid(scales, n_components, family):
 
 @pytest.mark.parametrize("n_components", [1, 3, 5, 9, 25, 51])
 def test_is_optimal_for_every_odd_budget(n_components):
-    kernel = TorusKernel(length_scale=[0.5, 1.3])
+    kernel = TorusKernel(length_scale=[0.5, 1.3], period=1.0)
     best = adaptive(kernel, n_components)
     coefficients = np.sort(kernel.coefficients(half_grid(2, 12)))[::-1]
     n_pairs = (n_components - 1) // 2
@@ -51,7 +51,7 @@ def test_is_optimal_for_every_odd_budget(n_components):
     "scales", [(0.3, 1.5), (0.5, 0.9, 2.0), (0.7, 1.0, 1.3, 1.6, 3.0), tuple(np.linspace(1, 3, 9))]
 )
 def test_is_never_worse_than_another_family_at_equal_budget(scales):
-    kernel, dimension = TorusKernel(length_scale=np.array(scales)), len(scales)
+    kernel, dimension = TorusKernel(length_scale=np.array(scales), period=1.0), len(scales)
     weights = 2 / 3 if dimension > 4 else 1.0
     for family in (tensor, total_order, euclidean, hyperbolic_cross, energy_norm_hyperbolic_cross, lp_ball):
         # five dimensions: the smallest weighted cross has 163 columns at D = 9
@@ -63,30 +63,30 @@ def test_is_never_worse_than_another_family_at_equal_budget(scales):
 
 
 def test_sets_are_nested_and_sorted_by_coefficient():
-    kernel = TorusKernel(["squared_exponential", "matern32"], [0.6, 1.1])
+    kernel = TorusKernel(["squared_exponential", "matern32"], [0.6, 1.1], period=1.0)
     small, large = adaptive(kernel, 31), adaptive(kernel, 101)
     assert np.array_equal(small.frequencies, large.frequencies[: len(small.frequencies)])
     assert (np.diff(kernel.log_coefficients(large.frequencies)) <= 1e-9).all()
 
 
 def test_ties_are_cut_in_lexicographic_order():
-    found = adaptive(TorusKernel(length_scale=1.0), 5, dimension=3)
+    found = adaptive(TorusKernel(length_scale=1.0, period=1.0), 5, dimension=3)
     assert found.frequencies.tolist() == [[0, 0, 0], [0, 0, 1], [0, 1, 0]]
 
 
 def test_an_even_budget_gives_one_column_less():
-    assert adaptive(TorusKernel(), 8, dimension=2).n_components == 7
+    assert adaptive(TorusKernel(period=1.0), 8, dimension=2).n_components == 7
 
 
 @pytest.mark.parametrize("n_components", [9, 20, 61, 200])
 def test_sign_symmetric_keeps_whole_orbits(n_components):
-    found = adaptive(TorusKernel(length_scale=[0.5, 0.8, 1.0]), n_components, sign_symmetric=True)
+    found = adaptive(TorusKernel(length_scale=[0.5, 0.8, 1.0], period=1.0), n_components, sign_symmetric=True)
     assert found.n_components <= n_components
     assert found.n_components == (2 ** np.count_nonzero(found.indices, axis=1)).sum()
 
 
 def test_max_interaction_limits_the_non_zero_entries():
-    kernel = TorusKernel(length_scale=0.5)
+    kernel = TorusKernel(length_scale=0.5, period=1.0)
     found = adaptive(kernel, 201, dimension=5, max_interaction=2)
     assert np.count_nonzero(found.frequencies, axis=1).max() == 2
     assert found.max_interaction == 2
@@ -98,7 +98,7 @@ def test_coefficients_that_do_not_fall_are_ranked():
         cosine = 1 - distance**2 / 2
         return 0.2 + 0.2 * cosine + 0.6 * (2 * cosine**2 - 1)
 
-    kernel = TorusKernel(Warped(function), length_scale=[1.0, 1.0])
+    kernel = TorusKernel(Warped(function), length_scale=[1.0, 1.0], period=1.0)
     assert kernel.coefficients(np.array([[0, 0], [1, 0], [2, 0]])) == pytest.approx([0.04, 0.02, 0.06])
     assert adaptive(kernel, 3).frequencies.tolist() == [[0, 0], [2, -2]]
     assert adaptive(kernel, 25).n_components == 25
@@ -106,13 +106,13 @@ def test_coefficients_that_do_not_fall_are_ranked():
 
 
 def test_a_family_without_constant_term():
-    kernel = TorusKernel(Warped(lambda distance: 1 - distance**2 / 2))  # cos(theta)
+    kernel = TorusKernel(Warped(lambda distance: 1 - distance**2 / 2), period=1.0)  # cos(theta)
     found = adaptive(kernel, 3, dimension=1)
     assert found.frequencies.tolist() == [[0], [1]]
 
 
 def test_unequal_families_and_short_length_scales():
-    kernel = TorusKernel([Matern(0.5), Heat()], [0.05, 3.0])
+    kernel = TorusKernel([Matern(0.5), Heat()], [0.05, 3.0], period=1.0)
     found = adaptive(kernel, 401)
     assert np.abs(found.frequencies[:, 0]).max() > 100 * max(1, np.abs(found.frequencies[:, 1]).max())
 
@@ -120,10 +120,13 @@ def test_unequal_families_and_short_length_scales():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: adaptive(TorusKernel(), 10), "dimension"),
-        (lambda: adaptive(TorusKernel(length_scale=[1, 2]), 10, dimension=3), "of length 2 cannot describe 3 periodic"),
-        (lambda: adaptive(TorusKernel(), 0, dimension=2), "n_components.*0"),
-        (lambda: adaptive(TorusKernel(), 9, dimension=2, max_interaction=0), "max_interaction.*0"),
+        (lambda: adaptive(TorusKernel(period=1.0), 10), "dimension"),
+        (
+            lambda: adaptive(TorusKernel(length_scale=[1, 2], period=1.0), 10, dimension=3),
+            "of length 2 cannot describe 3 periodic",
+        ),
+        (lambda: adaptive(TorusKernel(period=1.0), 0, dimension=2), "n_components.*0"),
+        (lambda: adaptive(TorusKernel(period=1.0), 9, dimension=2, max_interaction=0), "max_interaction.*0"),
         (lambda: adaptive(TorusKernel(Heat("cartesian"), 1.0, np.eye(2)), 9, max_interaction=1), "max_interaction"),
         (lambda: adaptive(TorusKernel(Heat("cartesian"), 1.0, np.eye(2)), 9, sign_symmetric=True), "sign_symmetric"),
     ],

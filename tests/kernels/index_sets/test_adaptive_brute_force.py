@@ -37,7 +37,7 @@ def problems(draw):
     scales = st.just(1.0) if warped else st.sampled_from([0.5, 0.8, 0.8, 1.0, 1.7])
     one_family = draw(st.booleans())
     family = draw(families) if one_family else [draw(families) for _ in range(dimension)]
-    kernel = TorusKernel(family, [draw(scales) for _ in range(dimension)])
+    kernel = TorusKernel(family, [draw(scales) for _ in range(dimension)], period=1.0)
     limit = draw(st.sampled_from([None, None, *range(1, dimension + 1)]))
     # the series that ends has 5^D columns; the boxes do not hold as many of the others
     return kernel, dimension, limit, draw(st.integers(1, 5**dimension if warped else 120))
@@ -84,9 +84,9 @@ def test_sign_symmetric_sets_are_whole_orbits_in_order_while_they_fit(problem):
 @pytest.mark.parametrize(
     "kernel",
     [
-        TorusKernel(length_scale=[0.5, 1.3]),
-        TorusKernel("heat", [0.8, 0.8]),
-        TorusKernel(Warped(bumpy), [1.0, 1.0]),
+        TorusKernel(length_scale=[0.5, 1.3], period=1.0),
+        TorusKernel("heat", [0.8, 0.8], period=1.0),
+        TorusKernel(Warped(bumpy), [1.0, 1.0], period=1.0),
     ],
     ids=["unequal", "ties", "not monotone"],
 )
@@ -119,7 +119,7 @@ def test_cartesian_sets_hold_the_largest_coefficients(family, cell):
 
 
 def test_a_tie_larger_than_the_budget_is_cut():
-    found = adaptive(TorusKernel(length_scale=1.0), 21, dimension=100)
+    found = adaptive(TorusKernel(length_scale=1.0, period=1.0), 21, dimension=100)
     expected = np.zeros((11, 100), int)
     expected[np.arange(1, 11), 100 - np.arange(1, 11)] = 1  # lexicographic: the last axis comes first
     np.testing.assert_array_equal(found.frequencies, expected)

@@ -1,5 +1,7 @@
 """What is stored, once per layout: ``python -m tests.storage.stored.cases FOLDER`` writes those of the current one.
 
+``python -m tests.storage.stored.cases FOLDER NAME ...`` writes or replaces some of them.
+
 Inputs and targets are multiples of powers of two, the same bits on every machine, since checkpoints compare digests.
 """
 
@@ -12,7 +14,7 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 
-from torusgp import SufficientStatistics, TableModel, TorusGPRegressor
+from torusgp import Category, Circle, Line, Slope, SufficientStatistics, TableModel, TorusGPRegressor
 from torusgp.kernels.index_sets import tensor
 
 N_CHUNKS, CHUNK = 6, 50
@@ -80,7 +82,23 @@ def make_lattice_regressor():
 
 def make_table_model():
     model = TableModel("load", {"angle": 7}, {"when": ["day"]}, timezone="Europe/Berlin", n_components=25)
-    return model.fit_and_judge(make_frame())
+    return model.fit_and_evaluate(make_frame())
+
+
+def make_open_frame(n_samples=200):
+    """A repeating input, one that does not repeat, and levels."""
+    X, y = make_rows(n_samples)
+    shop = np.array(["north", "south", "west"], dtype=object)[np.arange(n_samples) * 7 % 3]
+    price = np.arange(n_samples) % 16 / 4
+    y = y + np.where(shop == "west", 1.0, 0.0) - price / 8 + X[:, 1] ** 2 / 64
+    return pd.DataFrame({"hour": X[:, 0], "warmth": X[:, 1], "shop": shop, "price": price}), y
+
+
+def make_open_regressor():
+    frame, y = make_open_frame()
+    hour = Circle("hour", 24)
+    kernel = hour * Line("warmth", range=(-1, 8)) + Category("shop") * hour + Category("shop") + Slope("price")
+    return TorusGPRegressor(kernel, n_components=61).fit(frame, y)
 
 
 def make_statistics():
@@ -96,31 +114,75 @@ def predict(model):
     return model.predict(points, return_std=True)
 
 
-def write(folder):
-    """Write every file of the current layout, and what has to come out of them."""
-    folder = Path(folder)
-    folder.mkdir(parents=True)
-    regressor, lattice, table, statistics = (
-        make_regressor(),
-        make_lattice_regressor(),
-        make_table_model(),
-        make_statistics(),
-    )
-    regressor.save(folder / "regressor.npz", notes={"from": "tests"})
-    lattice.save(folder / "lattice.npz")
-    table.save(folder / "table.npz")
+def predict_open(model):
+    """Means and standard deviations of the open model, and of its terms, also beyond the range and at a new level."""
+    frame, _ = make_open_frame(5)
+    frame.loc[3, ["shop", "warmth"]] = ["east", 12.0]
+    return *model.predict(frame, return_std=True), *model.predict_parts(frame, return_std=True)
+
+
+def write_regressor(folder):
+    model = make_regressor()
+    model.save(folder / "regressor.npz", notes={"from": "tests"})
+    return dict(zip(("regressor_mean", "regressor_std"), predict(model), strict=True))
+
+
+def write_lattice(folder):
+    model = make_lattice_regressor()
+    model.save(folder / "lattice.npz")
+    expected = dict(zip(("lattice_mean", "lattice_std"), predict(model), strict=True))
+    return {**expected, "lattice_period": model.period_, "lattice_period_std": model.period_std_}
+
+
+def write_open(folder):
+    model = make_open_regressor()
+    model.save(folder / "open.npz")
+    names = ("open_mean", "open_std", "open_parts", "open_parts_std")
+    return dict(zip(names, predict_open(model), strict=True))
+
+
+def write_table(folder):
+    model = make_table_model()
+    model.save(folder / "table.npz")
+    return {"table": model.predict(make_frame()[:5]).to_numpy()}
+
+
+def write_statistics(folder):
+    statistics = make_statistics()
     statistics.save(folder / "statistics.npz")
-    # a sample of all rows would not get past the place where the chunks end
-    with suppress(InterruptedError), patch("torusgp.estimators.regressor_streams.SAMPLE_ROWS", CHUNK):
-        make_stream_model().fit(broken_off, checkpoint=folder / "checkpoint.npz")
-    expected = {f"regressor_{name}": value for name, value in zip(("mean", "std"), predict(regressor), strict=True)}
-    expected |= {f"lattice_{name}": value for name, value in zip(("mean", "std"), predict(lattice), strict=True)}
-    expected["lattice_period"], expected["lattice_period_std"] = lattice.kernel_.period, lattice.period_std_
-    expected["table"] = table.predict(make_frame()[:5]).to_numpy()
     linear, center = statistics.linear()
-    expected |= {"gram": linear.gram, "moments": linear.moments, "center": center}
+    return {"gram": linear.gram, "moments": linear.moments, "center": center}
+
+
+def write_checkpoint(folder):
+    # a sample of all rows would not get past the place where the chunks end
+    with suppress(InterruptedError), patch("torusgp.estimators.passes.SAMPLE_ROWS", CHUNK):
+        make_stream_model().fit(broken_off, checkpoint=folder / "checkpoint.npz")
+    return {}
+
+
+WRITERS = {
+    "regressor": write_regressor,
+    "lattice": write_lattice,
+    "open": write_open,
+    "table": write_table,
+    "statistics": write_statistics,
+    "checkpoint": write_checkpoint,
+}
+
+
+def write(folder, *names):
+    """Write files of the current layout, all of them by default, and what has to come out of them."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    expected = {}
+    if (folder / "expected.npz").exists():
+        with np.load(folder / "expected.npz") as archive:
+            expected = dict(archive)
+    for name in names or WRITERS:
+        expected |= WRITERS[name](folder)
     np.savez(folder / "expected.npz", **expected)
 
 
 if __name__ == "__main__":
-    write(sys.argv[1])
+    write(*sys.argv[1:])

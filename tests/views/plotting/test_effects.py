@@ -6,7 +6,7 @@ import pytest
 from matplotlib.colors import to_hex
 from scipy.stats import norm
 
-from torusgp import TorusGPRegressor
+from torusgp import Category, Circle, Line, TorusGPRegressor
 from torusgp.kernels.index_sets import tensor
 from torusgp.views.analysis import effect, sobol_indices
 from torusgp.views.plotting import AttributionDisplay, EffectDisplay
@@ -32,6 +32,12 @@ def make_model(n_outputs=None, period=(24.0, 7.0, 365.25)):
     return TorusGPRegressor(period=period, learn=(), noise_variance=0.1, index_set=tensor(3, 2)).fit(X, y)
 
 
+def make_mixed_model():
+    frame = pytest.importorskip("pandas").DataFrame({"warmth": np.linspace(-3, 9, 60), "shop": ["north", "south"] * 30})
+    y = np.sin(frame["warmth"]) * (frame["shop"] == "north")
+    return TorusGPRegressor(Line("warmth") * Category("shop"), learn=(), n_components=61).fit(frame, y)
+
+
 @pytest.fixture(scope="module")
 def model():
     return make_model()
@@ -49,7 +55,7 @@ class TestEffect:
         assert heights.max() == pytest.approx((found.mean + norm.ppf(0.9) * found.std).max())
         assert heights.min() == pytest.approx((found.mean - norm.ppf(0.9) * found.std).min())
         assert band.get_label() == "80% interval"
-        assert display.ax_.get_xlabel() == "input 0"
+        assert display.ax_.get_xlabel() == "x0"
         assert display.ax_.get_ylabel() == "effect on demand (MW)"
         assert display.ax_.get_xlim() == (0, 24)
         assert display.ax_.get_xticks().tolist() == [0, 4, 8, 12, 16, 20, 24]
@@ -75,7 +81,7 @@ class TestEffect:
         assert shown[1].get_clim()[0] == 0
         assert shown[1].get_clim()[1] >= found.std.max()
         ax = display.ax_
-        assert (ax.get_xlabel(), ax.get_ylabel()) == ("input 1", "input 0")
+        assert (ax.get_xlabel(), ax.get_ylabel()) == ("x1", "x0")
         assert ax.get_xticks().tolist() == list(range(8))
         bars = [other.get_ylabel() for other in display.figure_.axes if other not in display.axes_]
         assert bars == ["interaction effect on target", "standard deviation, in the same unit"]
@@ -93,11 +99,32 @@ class TestEffect:
         assert display.figure_ is figure
 
     def test_no_effect_at_all(self):
-        additive = TorusGPRegressor(learn=(), noise_variance=1.0, n_components=11, max_interaction=1)
+        kernel = (Circle(0, 1.0) * Circle(1, 1.0)).limited(1)
+        additive = TorusGPRegressor(kernel, learn=(), noise_variance=1.0, n_components=11)
         additive.fit(np.random.default_rng(0).uniform(size=(30, 2)), np.arange(30.0))
         display = EffectDisplay.from_estimator(additive, (0, 1), n_points=5).plot()
         display.figure_.canvas.draw()
         assert display.ax_.collections[0].get_clim() == (-1, 1)
+
+    def test_levels_are_bars_with_errors(self):
+        mixed = make_mixed_model()
+        display = EffectDisplay.from_estimator(mixed, "shop").plot(coverage=0.8)
+        found = effect(mixed, "shop")
+        assert [bar.get_height() for bar in display.ax_.patches] == found.mean.tolist()
+        assert [label.get_text() for label in display.ax_.get_xticklabels()] == ["north", "south"]
+        (segments,) = display.ax_.collections
+        ends = np.array([segment[:, 1] for segment in segments.get_segments()])
+        np.testing.assert_allclose(np.ptp(ends, axis=1) / 2, norm.ppf(0.9) * found.std)
+        assert display.ax_.get_xlim() == (-0.5, 1.5)
+
+    def test_a_map_of_a_line_and_a_category(self):
+        mixed = make_mixed_model()
+        display = EffectDisplay.from_estimator(mixed, ("warmth", "shop"), n_points=9).plot()
+        mesh = display.ax_.collections[0]
+        np.testing.assert_array_equal(np.asarray(mesh.get_array()).ravel(), display.mean.T.ravel())
+        assert [label.get_text() for label in display.ax_.get_yticklabels()] == ["north", "south"]
+        low, high = display.grid[0][[0, -1]]
+        assert display.ax_.get_xlim() == (low, high)
 
     def test_outputs(self):
         both = make_model(n_outputs=2)
@@ -145,6 +172,13 @@ class TestEffect:
 
 
 class TestAttribution:
+    def test_a_constant_target_has_nothing_to_draw(self):
+        X = np.random.default_rng(0).uniform(size=(50, 1))
+        both = TorusGPRegressor(period=1.0, learn=(), n_components=5).fit(X, np.hstack([X, np.ones((50, 1))]))
+        assert AttributionDisplay.from_estimator(both, n_samples=2).share == pytest.approx([1.0])
+        with pytest.raises(ValueError, match="function of output 1 is constant"):
+            AttributionDisplay.from_estimator(both, output=1, n_samples=2)
+
     def test_bars_fall_and_name_the_interactions(self, model):
         indices = sobol_indices(model)
         display = AttributionDisplay.from_estimator(model).plot()
@@ -154,7 +188,7 @@ class TestAttribution:
         np.testing.assert_allclose([bar.get_width() for bar in bars], 100 * indices.share[order])
         labels = [text.get_text() for text in ax.get_yticklabels()]
         assert labels == [indices.labels[i] for i in order]
-        assert labels[:3] == ["input 0", f"input 0{TIMES}input 1", "input 2"]
+        assert labels[:3] == ["x0", f"x0{TIMES}x1", "x2"]
         low, high = ax.get_ylim()
         assert low > high  # the largest is on top
 
@@ -198,7 +232,7 @@ class TestAttribution:
         figure, ax = plt.subplots()
         display = AttributionDisplay.from_estimator(both, output=1, max_order=1).plot(ax, alpha=0.5)
         assert display.figure_ is figure
-        assert display.labels[display.share.argmax()] == "input 2"
+        assert display.labels[display.share.argmax()] == "x2"
         assert all(bar.get_alpha() == 0.5 for bar in ax.patches)
         with pytest.raises(ValueError, match="n_bars must be positive, got 0"):
             display.plot(n_bars=0)

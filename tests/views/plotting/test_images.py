@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import LogNorm
 
-from torusgp import TorusGPRegressor
+from torusgp import Circle, TorusGPRegressor
 from torusgp.data.datasets import make_lattice_image, make_perforated_plate
 from torusgp.images.inpainting import hole_mask, inpaint
 from torusgp.views.plotting import InpaintingDisplay, PeriodogramDisplay
@@ -69,7 +69,7 @@ class TestPeriodogramLine:
         assert curve.get_color() == "black"
         assert display.ax_.get_legend() is None
         assert display.ax_.get_xlim() == (0, 0.2)
-        assert display.ax_.get_xlabel() == "frequency (cycles per unit of input 0)"
+        assert display.ax_.get_xlabel() == "frequency (cycles per unit of x0)"
         assert len(display.reciprocal_points()) == 0
 
     def test_constant_targets_have_an_empty_plot(self):
@@ -137,7 +137,7 @@ class TestPeriodogramArguments:
         learn = ("length_scale", "signal_variance", "noise_variance", "period")
         model = TorusGPRegressor(period="auto", learn=learn, n_components=61).fit(frame, y)
         display = PeriodogramDisplay.from_estimator(model)
-        assert display.periods == (np.ravel(model.kernel_.period).item(),)
+        assert display.periods == (model.fitted_.parameters.period[0],)
         assert display.periods[0] == pytest.approx(24.0, rel=1e-3)
         np.testing.assert_array_equal(display.power, model.period_search_.periodogram.power)
         assert display.plot().ax_.get_xlabel() == "frequency (cycles per unit of hour)"
@@ -146,10 +146,10 @@ class TestPeriodogramArguments:
         rng = np.random.default_rng(0)
         X = np.column_stack([rng.normal(size=600), rng.uniform(0, 400, 600)])
         y = np.sin(2 * np.pi * X[:, 1] / 24) + np.sin(2 * np.pi * X[:, 1] / 7) + 0.3 * rng.normal(size=600)
-        model = TorusGPRegressor(period="auto", columns=[1, 1], n_components=61).fit(X, y)
+        model = TorusGPRegressor(Circle(1, "auto") + Circle(1, "auto"), n_components=61).fit(X, y)
         display = PeriodogramDisplay.from_estimator(model)
         assert sorted(display.periods) == pytest.approx([7.0, 24.0], rel=1e-2)
-        assert display.names == ("input 1",)
+        assert display.names == ("x1",)
 
     def test_a_regressor_that_searched_nothing(self):
         noise = np.random.default_rng(0).normal(size=48)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from torusgp import BayesianFeatureRegressor, IndexSetFourierFeatures, TorusGPRegressor
+from torusgp import BayesianFeatureRegressor, Category, Circle, IndexSetFourierFeatures, Line, Slope, TorusGPRegressor
 from torusgp.views.plotting import CalibrationDisplay, PredictionDisplay, ResidualDisplay, SpectrumDisplay
 
 matplotlib.use("Agg")
@@ -50,7 +50,7 @@ class TestPrediction:
         heights = band.get_paths()[0].vertices[:, 1]
         assert heights.max() == pytest.approx((display.mean + norm.ppf(0.9) * display.std).max())
         assert band.get_label() == "80% of observations"
-        assert display.ax_.get_xlabel() == "input 0"
+        assert display.ax_.get_xlabel() == "x0"
 
     def test_maps_show_mean_and_std_over_the_first_two_inputs(self, model):
         display = PredictionDisplay.from_estimator(model, X, Y, include_noise=False, n_points=30).plot()
@@ -91,9 +91,26 @@ class TestPrediction:
 
     def test_one_input_with_two_periods_spans_the_longer(self):
         time = np.linspace(0, 300, 400)[:, None]
-        two = TorusGPRegressor(columns=[0, 0], period=[24, 168], n_components=61, learn=()).fit(time, Y)
+        two = TorusGPRegressor(Circle(0, 24) * Circle(0, 168), n_components=61, learn=()).fit(time, Y)
         (grid,) = PredictionDisplay.from_estimator(two).grid
         assert (grid[0], grid[-1]) == (0, 168)
+
+    def test_lines_and_categories(self):
+        frame = pytest.importorskip("pandas").DataFrame(X, columns=["hour", "warmth"])
+        frame["shop"] = np.where(np.arange(len(X)) % 3, "north", "south")
+        kernel = Circle("hour", 24) * Line("warmth") + Category("shop") + Slope("warmth")
+        mixed = TorusGPRegressor(kernel, n_components=61, learn=()).fit(frame, Y)
+        (grid,) = PredictionDisplay.from_estimator(mixed, features="warmth").grid
+        assert (grid[0], grid[-1]) == (frame["warmth"].min(), frame["warmth"].max())
+        display = PredictionDisplay.from_estimator(mixed, frame, Y, features="hour", n_points=5)
+        at = frame.iloc[[0] * 5].assign(hour=display.grid[0], warmth=frame["warmth"].median(), shop="north")
+        np.testing.assert_allclose(display.mean, mixed.predict(at), atol=ROUNDING)
+        given = PredictionDisplay.from_estimator(mixed, features="hour", at=[0.0, 1.0, "south"], n_points=5)
+        at = frame.iloc[[0] * 5].assign(hour=given.grid[0], warmth=1.0, shop="south")
+        np.testing.assert_allclose(given.mean, mixed.predict(at), atol=ROUNDING)
+        assert PredictionDisplay.from_estimator(mixed, n_points=4).mean.shape == (4, 4)
+        with pytest.raises(ValueError, match="Input 2 is a category, whose levels are no line: use EffectDisplay"):
+            PredictionDisplay.from_estimator(mixed, features="shop")
 
     def test_several_outputs(self, model):
         both = TorusGPRegressor(period=PERIOD, n_components=61).fit(X, np.column_stack([Y, -Y]))
@@ -113,7 +130,7 @@ class TestPrediction:
             PredictionDisplay.from_estimator(model, features=features)
 
     def test_wrong_arguments(self, model):
-        with pytest.raises(ValueError, match=r"at must have shape \(2,\)"):
+        with pytest.raises(ValueError, match="at must hold 2 values"):
             PredictionDisplay.from_estimator(model, at=[1.0])
         line = PredictionDisplay.from_estimator(model, features=0)
         with pytest.raises(ValueError, match="between 0 and 1"):
@@ -200,7 +217,7 @@ class TestSpectrum:
         assert sorted(map(tuple, found)) == [(1, -1), (1, 0), (1, 1)]
 
     def test_where_data_say_nothing_the_power_is_the_prior(self):
-        few = TorusGPRegressor(period=PERIOD, n_components=61, learn=(), noise_variance=1e6).fit(X[:5], Y[:5])
+        few = TorusGPRegressor(period=PERIOD, n_components=61, learn=(), noise_variance=1e8).fit(X[:5], Y[:5])
         display = SpectrumDisplay.from_estimator(few)
         np.testing.assert_allclose(display.power, display.prior_variance, rtol=1e-4)
         hollow = display.plot().ax_.lines[-1]
@@ -217,6 +234,14 @@ class TestSpectrum:
         assert display.ax_.get_yscale() == "log"
         with pytest.raises(ValueError, match="kind must be"):
             display.plot(kind="map")
+
+    def test_plain_columns_have_no_frequency(self):
+        sloped = TorusGPRegressor(Circle(0, 24) + Slope(1), n_components=21, learn=()).fit(X, Y)
+        display = SpectrumDisplay.from_estimator(sloped)
+        # nor has the intercept, so that the constant is left out
+        assert len(display.power) == len(display.prior_variance) == len(sloped.index_set_.frequencies) - 1
+        weights = sloped.coef_[: sloped.index_set_.n_components]
+        assert (display.power >= (weights[1::2] ** 2 + weights[2::2] ** 2) / 2).all()
 
     def test_outputs(self):
         both = TorusGPRegressor(period=PERIOD, n_components=61).fit(X, np.column_stack([Y, 10 * Y]))

@@ -3,16 +3,19 @@
 import base64
 import json
 import re
+from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas
 
-from torusgp import TorusGPRegressor
+from torusgp import Category, Circle, Lattice, Line, Slope, TorusGPRegressor
+from torusgp.kernels.axes import Product
 from torusgp.kernels.index_sets import tensor, total_order
-from torusgp.tables.models import Judgement
 from torusgp.views.report import render_report
 from torusgp.views.report._numbers import MINUS, TIMES
+from torusgp.views.scores import Scores
 
 NASTY = ("<script>alert(1)</script>", "\"quoted\" & 'single' $x$ größe 日", "]]> --> </style> {} %s \\ `")
 VOID = {"img", "meta", "br", "input"}
@@ -137,10 +140,17 @@ def make_rows(period, n_samples=240, seed=0):
     return X, y
 
 
-def fit(X, y, **parameters):
-    """A model whose hyperparameters are as given, so that it takes no time."""
-    given = {"learn": (), "length_scale": 1.0, "signal_variance": 4.0, "noise_variance": 0.1}
-    return TorusGPRegressor(**given | parameters).fit(X, y)
+def fit(X, y, period=None, kernel=None, length_scale=1.0, **parameters):
+    """A model whose hyperparameters are as given, of variance four, so that it takes no time."""
+    if kernel is None and np.ndim(period) == 2:
+        kernel = 4.0 * Lattice(tuple(range(len(period))), period, length_scale=length_scale)
+    elif kernel is None:
+        circles = [
+            Circle(d, float(one), length_scale=length_scale)
+            for d, one in enumerate(np.broadcast_to(period, np.shape(X)[1]))
+        ]
+        kernel = 4.0 * Product(tuple(circles))
+    return TorusGPRegressor(kernel, **{"learn": (), "noise_variance": 0.1} | parameters).fit(X, y)
 
 
 @cache
@@ -159,7 +169,7 @@ def case(name):
     if name == "alone":
         return fit(X, y, period=period, index_set=tensor(2, 2)), None, None, {}
     if name == "worthless":
-        judgement = Judgement(874, "the last 20 %, from 2024-05-25 14:00+10:00 on", 2.5, 2.4, -0.01, 0.951)
+        judgement = Scores(874, "the last 20 %, from 2024-05-25 14:00+10:00 on", 2.5, 2.4, -0.01, 0.951)
         model = fit(X, y, period=period, index_set=tensor(2, 2))
         return model, X, y, {"judgement": judgement, "whole_days": True, "input_names": ["hour_of_day", "day_of_week"]}
     if name == "one":
@@ -167,7 +177,7 @@ def case(name):
         return fit(X, y, period=24.0, index_set=tensor(1, 4)), X, y, {}
     if name == "six":
         X, y = make_rows((1.0,) * 6, 400)
-        return fit(X[:300], y[:300], index_set=total_order(6, 2)), X[300:], y[300:], {"holdout": True}
+        return fit(X[:300], y[:300], period=1.0, index_set=total_order(6, 2)), X[300:], y[300:], {"holdout": True}
     if name == "outputs":
         Y = np.column_stack([y, np.cos(2 * np.pi * X[:, 1] / 7)])
         model = fit(X[:200], Y[:200], period=period, index_set=tensor(2, 2))
@@ -175,23 +185,65 @@ def case(name):
     if name == "repeated":
         t = np.linspace(0, 100, 300)[:, None]
         y = np.cos(2 * np.pi * t[:, 0] / 7.3) + np.sin(2 * np.pi * t[:, 0] / 11.9)
-        model = fit(t, y, columns=[0, 0], period=[7.3, 11.9], index_set=tensor(2, 2), max_interaction=1)
+        model = fit(t, y, kernel=4.0 * (Circle(0, 7.3) * Circle(0, 11.9)).limited(1), index_set=tensor(2, 2))
         return model, t, y, {"input_names": ["time"], "input_units": ["s"]}
     if name == "cell":
         cell = np.array([[5.0, 0.3], [1.2, 6.1]])
         model = fit(X @ cell / period, y, period=cell, index_set=tensor(2, 2))
-        model.period_std_ = np.array([[0.01, 0.02], [0.03, 0.04]])
+        model.set_fit(replace(model.fit_, period_std=np.array([[0.01, 0.02], [0.03, 0.04]])))
         return model, X[:100], y[:100], {"input_names": ["x", "y"], "input_units": ["Å", "Å"], "holdout": False}
     if name == "searched":
         t = np.random.default_rng(1).uniform(0, 100, 250)
         y = np.cos(2 * np.pi * t / 7.3) + 0.02 * t + 0.2 * np.random.default_rng(2).normal(size=250)
         model = TorusGPRegressor(period="auto", n_components=21).fit(t[:200, None], y[:200])
         return model, t[200:, None], y[200:], {"holdout": True}
+    if name == "mixed":
+        return mixed_case()
     assert name == "constant"
     return fit(X, np.full(len(X), 3.0), period=period, index_set=tensor(2, 1)), X, np.full(len(X), 3.0), {}
 
 
-CASES = ("seasons", "nasty", "alone", "worthless", "one", "six", "outputs", "repeated", "cell", "searched", "constant")
+CASES = (
+    "seasons",
+    "nasty",
+    "alone",
+    "worthless",
+    "one",
+    "six",
+    "outputs",
+    "repeated",
+    "cell",
+    "searched",
+    "constant",
+    "mixed",
+)
+
+
+def mixed_rows():
+    """Rows of circles, lines, categories and a straight line."""
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame(
+        {
+            "hour_of_day": rng.uniform(0, 24, 300),
+            "warmth": rng.normal(15, 6, 300),
+            "shop": rng.choice(["north", "south", "west"], 300),
+            "price": rng.uniform(1, 3, 300),
+        }
+    )
+    hour = 2 * np.pi * frame["hour_of_day"] / 24
+    y = 5 + np.cos(hour) * (1 + frame["warmth"] / 15) + (frame["shop"] == "west") * np.sin(hour) - frame["price"]
+    return frame, (y + 0.2 * rng.normal(size=300)).to_numpy()
+
+
+def mixed_case():
+    """A model of circles, lines, categories and a straight line."""
+    frame, y = mixed_rows()
+    day = Circle("hour_of_day", 24)
+    model = fit(
+        frame[:200], y[:200], kernel=day * Line("warmth") + day * Category("shop") + Slope("price"), n_components=201
+    )
+    units = {"input_units": ["h", "°C", None, "€"], "target_names": "sales", "target_units": "t"}
+    return model, frame[200:], y[200:], {"holdout": True, **units}
 
 
 @cache

@@ -6,20 +6,24 @@ from scipy.stats import binom, norm
 from sklearn.metrics import r2_score
 
 from tests.views.report.pages import case, fit, make_rows
-from torusgp import TorusKernel
 from torusgp.kernels.index_sets import tensor
-from torusgp.kernels.spectra import Heat
+from torusgp.kernels.product import check_family
+from torusgp.kernels.spectra import Heat, SquaredExponential
 from torusgp.views.report._facts import (
     Judgement,
     entangled_components,
     errors_along,
-    half_distances,
+    half_distance,
     is_fitted_to,
     judge,
     levels_along,
+    places_along,
 )
+from torusgp.views.report._labels import Dimension, describe_dimensions, describe_inputs
 from torusgp.views.report._scores import effective_rows
 from torusgp.views.report._summary import verdict
+
+HOUR, WEEK = Dimension("hour", "h", 24.0, axes=(0,)), Dimension("week", "", 7.0, axes=(1,), input=1)
 
 
 def test_judgement_is_that_of_the_textbook():
@@ -97,38 +101,40 @@ def test_inputs_that_fill_the_torus_are_not_tied():
 
 def test_a_column_that_covers_part_of_its_period_is_tied_to_its_interactions():
     X, y = make_rows((24.0, 7.0))
-    with pytest.warns(UserWarning, match="Dimension 1 spans"):
+    with pytest.warns(UserWarning, match="'x1' spans"):
         model = fit(X * [1.0, 0.05], y, period=(24.0, 7.0), index_set=tensor(2, 1))
     assert ((0,), (0, 1)) in [pair[:2] for pair in entangled_components(model)]
 
 
 def test_half_of_the_correlation_is_lost_where_the_formula_says():
     scale, period = np.array([0.3, 0.9, 5.0]), np.array([24.0, 7.0, 365.25])
-    found = half_distances(TorusKernel(length_scale=scale, period=period), period)
+    found = [half_distance(SquaredExponential(), *pair) for pair in zip(scale, period, strict=True)]
     constant = ive(0, scale**-2.0)  # of exp((cos - 1) / scale^2)
     phase = np.arccos(1 + scale**2 * np.log((1 + constant) / 2))
     assert found == pytest.approx(phase * period / (2 * np.pi), rel=5e-3)
 
 
-@pytest.mark.parametrize("family", ["squared_exponential", "matern32", "rational_quadratic", "heat"])
-def test_a_long_length_scale_leaves_a_single_wave(family):
-    longest, shortest = (half_distances(TorusKernel(family, scale), [360.0])[0] for scale in (30.0, 0.01))
-    if family == "matern32":  # whose kink stays
+@pytest.mark.parametrize("name", ["squared_exponential", "matern32", "rational_quadratic", "heat"])
+def test_a_long_length_scale_leaves_a_single_wave(name):
+    longest, shortest = (half_distance(check_family(name), scale, 360.0) for scale in (30.0, 0.01))
+    if name == "matern32":  # whose kink stays
         assert longest < 60
     else:
         assert longest == pytest.approx(60, rel=0.02)  # where the cosine is one half
     assert shortest < 2
 
 
-def test_a_cartesian_kernel_has_its_length_scale_in_the_units_of_the_inputs():
-    assert half_distances(TorusKernel(Heat(metric="cartesian"), 1.0, np.eye(2)), [1.0, 1.0]) == [None, None]
+def test_half_of_the_correlation_along_a_line():
+    # a circle of length 100 is long against the length scale
+    found = half_distance(Heat(), 2 * np.pi * 3.0 / 100, 100.0, is_line=True)
+    assert found == pytest.approx(3.0 * np.sqrt(2 * np.log(2)), rel=5e-3)
 
 
 def test_errors_along_a_dimension_are_means_over_bins():
     model = case("seasons")[0]
     X = make_rows((24.0, 7.0), 5000, seed=3)[0]
     error = np.random.default_rng(0).normal(size=5000) + X[:, 0]
-    found = errors_along(model, X - [48.0, 7.0], error, 0, 24.0)
+    found = errors_along(places_along(model, X - [48.0, 7.0], HOUR), error, HOUR)
     assert len(found.place) == 24
     for i in range(24):
         near = np.floor(X[:, 0]) == i
@@ -144,12 +150,27 @@ def test_errors_at_few_values_are_means_over_each():
     X = make_rows((24.0, 7.0), 700)[0]
     X[:, 1] = np.arange(700) % 7 + 14
     error = np.random.default_rng(0).normal(size=700)
-    found = errors_along(model, X, error, 1, 7.0)
+    week, hour = places_along(model, X, WEEK), places_along(model, X, HOUR)
+    found = errors_along(week, error, WEEK)
     assert found.place == pytest.approx(np.arange(7))
     assert found.mean == pytest.approx([error[i::7].mean() for i in range(7)])
-    assert levels_along(model, X, 1, 7.0) == pytest.approx(np.arange(7))
-    assert levels_along(model, X, 0, 24.0) is None
-    assert levels_along(model, X[:30], 1, 7.0) is None  # few rows have few values by chance
+    assert levels_along(week, 7.0) == pytest.approx(np.arange(7))
+    assert levels_along(hour, 24.0) is None
+    assert levels_along(week[:30], 7.0) is None  # few rows have few values by chance
+
+
+def test_errors_along_lines_and_levels():
+    model, frame, _, _ = case("mixed")
+    X = frame.to_numpy()
+    _, warmth, shop, _ = describe_dimensions(model, describe_inputs(model))
+    error = np.random.default_rng(0).normal(size=len(X))
+    found = errors_along(places_along(model, X, shop), error, shop)
+    assert found.place.tolist() == [0, 1, 2]
+    assert found.mean == pytest.approx([error[X[:, 2] == level].mean() for level in ("north", "south", "west")])
+    found = errors_along(places_along(model, X, warmth), error, warmth)
+    assert warmth.low <= found.place.min() < found.place.max() <= warmth.high
+    X[0, 2] = "unheard of"
+    assert np.isnan(places_along(model, X, shop)[0])
 
 
 class TestVerdict:

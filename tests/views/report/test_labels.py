@@ -18,7 +18,7 @@ def test_names_are_those_of_the_fit_unless_others_are_given(model):
     assert [one.name for one in dimensions] == ["hour", "day_of_week"]
     assert [one.calendar for one in dimensions] == [None, "day_of_week"]
     given = describe_dimensions(model, describe_inputs(model, ["a\n b", None], ["h", None]))
-    assert [(one.name, one.unit) for one in given] == [("a b", "h"), ("input 1", "")]
+    assert [(one.name, one.unit) for one in given] == [("a b", "h"), ("x1", "")]
 
 
 def test_a_calendar_column_with_another_period_is_a_number(model):
@@ -36,7 +36,7 @@ def test_directions_of_a_cell_have_the_unit_of_its_inputs():
     model = case("cell")[0]
     same = describe_dimensions(model, describe_inputs(model, None, ["Å", "Å"]))
     assert [one.unit for one in same] == ["Å", "Å"]
-    assert [one.period for one in same] == pytest.approx(np.linalg.norm(model.kernel_.period, axis=1))
+    assert [one.period for one in same] == pytest.approx(np.linalg.norm(model.fitted_.parameters.period, axis=1))
     mixed = describe_dimensions(model, describe_inputs(model, None, ["Å", "nm"]))
     assert [one.unit for one in mixed] == ["", ""]
 

@@ -7,7 +7,20 @@ import matplotlib
 import numpy as np
 import pytest
 
-from tests.views.report.pages import CASES, NASTY, Chart, Page, case, charts, fit, make_rows, page, render, to_number
+from tests.views.report.pages import (
+    CASES,
+    NASTY,
+    Chart,
+    Page,
+    case,
+    charts,
+    fit,
+    make_rows,
+    mixed_rows,
+    page,
+    render,
+    to_number,
+)
 from torusgp import TorusGPRegressor
 from torusgp.kernels.index_sets import tensor
 from torusgp.views.analysis import effect, sobol_indices
@@ -143,32 +156,35 @@ class TestNumbers:
 
     def test_parameters_are_those_of_the_kernel(self):
         model = case("searched")[0]
-        (row,) = page("searched").section("parameters").find("tbody").find_all("tr")
-        _, period, scale, harmonics, _ = row.children
-        assert float(period.attributes["data-value"]) == model.kernel_.cell(1)[0, 0]
+        parameters = model.fitted_.parameters
+        row, slow = page("searched").section("parameters").find("tbody").find_all("tr")
+        _, _, period, scale, harmonics, _ = row.children
+        assert float(period.attributes["data-value"]) == parameters.period[0]
         shown, error = (to_number(text) for text in period.text.split("±"))
-        std = float(np.squeeze(model.period_std_))
-        assert shown == pytest.approx(model.kernel_.cell(1)[0, 0], abs=std)
+        std = model.fit_.period_std[0]
+        assert shown == pytest.approx(parameters.period[0], abs=std)
         assert error == pytest.approx(std, rel=0.06)
-        assert float(scale.attributes["data-value"]) == np.squeeze(model.kernel_.length_scale)
-        assert to_number(harmonics.text) == np.abs(model.index_set_.frequencies).max()
+        assert float(scale.attributes["data-value"]) == parameters["x0: length_scale"][0]
+        assert to_number(harmonics.text) == np.abs(model.index_set_.frequencies[:, 0]).max()
+        assert slow.children[0].text == "slow change"
+        assert float(slow.children[3].attributes["data-value"]) == parameters["slow change: length_scale"][0]
 
     def test_the_cell_has_its_vectors_and_errors(self):
         model = case("cell")[0]
         tables = list(page("cell").section("parameters").find_all("table"))
         rows = [list(row.find_all("td")) for row in tables[1].find("tbody").find_all("tr")]
         found = [[float(cell.attributes["data-value"]) for cell in row[:2]] for row in rows]
-        np.testing.assert_array_equal(found, model.kernel_.period)
+        np.testing.assert_array_equal(found, model.fitted_.parameters.period)
         errors = [[to_number(cell.text.partition("±")[2]) for cell in row[:2]] for row in rows]
-        np.testing.assert_allclose(errors, model.period_std_)
+        np.testing.assert_allclose(errors, model.fit_.period_std)
         lengths = [to_number(row[2].text) for row in rows]
-        assert lengths == pytest.approx(np.linalg.norm(model.kernel_.period, axis=1), rel=1e-3)
-        one, other = model.kernel_.period
+        assert lengths == pytest.approx(np.linalg.norm(model.fitted_.parameters.period, axis=1), rel=1e-3)
+        one, other = model.fitted_.parameters.period
         angle = np.degrees(np.arccos(one @ other / np.linalg.norm(one) / np.linalg.norm(other)))
         text = page("cell").section("parameters").all_text()
         assert to_number(text.partition("angles are ")[2]) == pytest.approx(angle, abs=0.01)
         assert to_number(text.partition("area is ")[2]) == pytest.approx(
-            abs(np.linalg.det(model.kernel_.period)), abs=0.01
+            abs(np.linalg.det(model.fitted_.parameters.period)), abs=0.01
         )
 
     def test_the_strongest_waves_are_the_largest_weights(self):
@@ -281,7 +297,7 @@ class TestKindsOfModels:
         text = section.all_text()
         for i in range(6):
             for j in range(i):
-                assert f"input {j} × input {i}" in text  # noqa: RUF001  # a multiplication sign
+                assert f"x{j} × x{i}" in text  # noqa: RUF001  # a multiplication sign
         assert len(charts(page("six").section("effects"))) == 6
 
     def test_every_target_has_its_part(self):
@@ -296,7 +312,7 @@ class TestKindsOfModels:
         assert [float(cell.attributes["data-value"]) for cell in cells] == pytest.approx(rmse)
         assert [cell.text.partition("\N{NO-BREAK SPACE}")[2] for cell in cells] == ["MW", ""]
         lines = [charts(block) for block in page("outputs").section("effects").find_all("div", class_="output")]
-        hours = [next(one for one in block if one.data["labels"][0] == "input 0: ") for block in lines]
+        hours = [next(one for one in block if one.data["labels"][0] == "x0: ") for block in lines]
         found = effect(model, 0, n_points=len(hours[0].data["x"])).mean
         for q, chart in enumerate(hours):
             np.testing.assert_allclose(chart.y_values(), found[:, q], atol=0.02 * np.ptp(found[:, q]) + 1e-3)
@@ -309,15 +325,55 @@ class TestKindsOfModels:
 
     def test_slow_change_is_drawn(self):
         model = case("searched")[0]
-        assert model.trend_ is not None
-        section = page("searched").section("parameters")
-        (chart,) = charts(section)
-        (middle,), (extent,) = model.trend_.middle, model.trend_.extent
-        x = np.linspace(middle - extent / 2, middle + extent / 2, len(chart.data["x"]))
-        wanted = model.trend_.mean(x[:, None])[:, 0]
+        drawn = charts(page("searched").section("effects"))
+        (chart,) = (one for one in drawn if "slow change" in one.title)
+        axis = model.fitted_.prior.torus.axes[1]
+        x = np.linspace(axis.low, axis.high, len(chart.data["x"]))
+        wanted = effect(model, 1)(x)
         np.testing.assert_allclose(chart.y_values(), wanted, atol=0.01 * np.ptp(wanted))
+        section = page("searched").section("parameters")
         assert len(list(section.find_all("img"))) == 1  # the periodogram
         assert "Slow change beside the period was found" in page("searched").root.all_text()
+        assert "target depends on x0 (repeats every 7.29" in page("searched").root.find("p", class_="opening").text
+
+    def test_lines_levels_and_straight_lines(self):
+        model, frame, y, _ = case("mixed")
+        text = page("mixed").root.find("p", class_="opening").text.replace("\N{NO-BREAK SPACE}", " ")
+        assert text.endswith("how sales depends on hour_of_day (repeats every 24 h), warmth, shop and price.")
+        drawn = {one.data["labels"][0]: one for one in charts(page("mixed").section("effects"))}
+        assert list(map(str.strip, sorted(drawn))) == ["hour_of_day:", "price:", "shop:", "warmth:"]
+        shop = drawn["shop: "]
+        assert [line[0] for line in shop.data["lines"]] == ["north", "south", "west"]
+        np.testing.assert_allclose(shop.y_values(), effect(model, "shop").mean, atol=0.01)
+        assert shop.svg.find("path", class_="bars") is not None
+        warmth = drawn["warmth: "]
+        axis = model.fitted_.prior.torus.axes[1]
+        np.testing.assert_allclose(warmth.x_values()[[0, -1]], [axis.low, axis.high], atol=0.1)
+        np.testing.assert_allclose(
+            warmth.y_values(), effect(model, "warmth", n_points=len(warmth.data["x"])).mean, atol=0.01
+        )
+        assert "as often as the rows have them" in page("mixed").section("attribution").all_text()
+        profiles = {one.title for one in charts(page("mixed").section("interactions"))}
+        assert any("along hour_of_day for north, south and west of shop" in title for title in profiles)
+        rmse = float(page("mixed").facts()["these rows: RMSE"][0].attributes["data-value"])
+        assert rmse == pytest.approx(np.sqrt(np.mean((model.predict(frame) - y) ** 2)))
+
+    def test_terms_are_told_with_what_they_contribute(self):
+        model = case("mixed")[0]
+        tables = list(page("mixed").section("parameters").find_all("table"))
+        rows = list(tables[1].find("tbody").find_all("tr"))
+        assert [row.children[0].text for row in rows] == list(model.term_names_)
+        found = [float(row.children[1].attributes["data-value"]) for row in rows]
+        assert found == pytest.approx(model.predict_parts(mixed_rows()[0][:200]).std(axis=0), rel=1e-6)
+
+    def test_logarithms_are_called_so(self):
+        X, y = make_rows((24.0,))
+        model = fit(X, np.exp(y / 10), period=24.0, index_set=tensor(1, 3), likelihood="log_normal")
+        content = Page(render_report(model, X, np.exp(y / 10), target_names="sales", target_units="t"))
+        (chart,) = charts(content.section("effects"))
+        assert chart.title.startswith("Effect of x0 on log of sales")
+        assert "logarithms of single rows scatter" in content.root.all_text()
+        assert "the 240 rows it was fitted to" in content.root.all_text()
 
     def test_a_constant_prediction_is_said_to_be_one(self):
         said = "not said. The predicted function of the target is constant: it has no variance to attribute."

@@ -6,15 +6,15 @@ from sklearn.base import clone
 
 from tests.views.report.pages import Page, fit, make_rows
 from torusgp.kernels.index_sets import tensor
-from torusgp.tables.models import Judgement
 from torusgp.views.report import render_report
-from torusgp.views.report._facts import Judgement as RowJudgement
+from torusgp.views.report._facts import Judgement as RowScores
 from torusgp.views.report._facts import is_fitted_to
 from torusgp.views.report._scores import Score, explains_nothing
+from torusgp.views.scores import Scores
 
 PERIOD = (24.0, 7.0)
-HELD_OUT = Judgement(874, "the last 20 %, from May on", 0.35, 0.37, 0.94, 0.951)
-WORTHLESS = Judgement(874, "the last 20 %, from May on", 2.5, 2.4, -0.01, 0.951)
+HELD_OUT = Scores(874, "the last 20 %, from May on", 0.35, 0.37, 0.94, 0.951)
+WORTHLESS = Scores(874, "the last 20 %, from May on", 2.5, 2.4, -0.01, 0.951)
 
 
 def make_page(judgement=None, weight=None, rows=(None, None), **arguments):
@@ -85,8 +85,8 @@ class TestRowsHeldOut:
         rng = np.random.default_rng(0)
         observed = rng.normal(size=300)
         mean, std = observed + 0.4 * rng.normal(size=300), np.full(300, 0.4)
-        noted = Score.from_holdout(Judgement.from_predictions(observed, mean, std, "some"))
-        given = Score.from_judgement(RowJudgement.from_predictions(observed, mean, std), "new")
+        noted = Score.from_holdout(Scores.from_predictions(observed, mean, std, "some"))
+        given = Score.from_judgement(RowScores.from_predictions(observed, mean, std), "new")
         for name in ("n_rows", "rmse", "spread", "log_loss", "r2"):
             assert getattr(noted, name) == pytest.approx(getattr(given, name), rel=1e-12)
         assert noted.coverage[0.95] == given.coverage[0.95]
@@ -126,7 +126,7 @@ class TestRowsHeldOut:
 
 class TestIntervals:
     def advice(self, coverage, n_held_out, **arguments):
-        page = make_page(judgement=Judgement(n_held_out, "some", 0.35, 0.37, 0.94, coverage), **arguments)
+        page = make_page(judgement=Scores(n_held_out, "some", 0.35, 0.37, 0.94, coverage), **arguments)
         (tile,) = (one for one in page.root.find_all("div", class_="tile") if "intervals" in one.all_text())
         return tile.children[2].text, text_of(page).partition("95 % intervals held")[2].partition(".By its")[0]
 
@@ -226,14 +226,14 @@ class TestWorthlessModels:
     def test_rows_that_it_has_not_seen_decide(self, kinds, r2, wanted):
         def score(kind, value, n_rows=100):
             if kind == "held out":
-                return Score.from_holdout(Judgement(n_rows, "some", 1.0, 1.0, value, 0.95))
+                return Score.from_holdout(Scores(n_rows, "some", 1.0, 1.0, value, 0.95))
             nothing = bool(value < 0.01)
             return Score(kind, "some rows", n_rows, 1.0, 1.0, 1.0, value, {0.95: 0.95}, nothing)
 
         assert explains_nothing([score(*pair) for pair in zip(kinds, r2, strict=True)]) is wanted
 
     def test_few_rows_do_not_tell(self):
-        few = Judgement(5, "some", 1.0, 1.0, -0.3, 0.95)
+        few = Scores(5, "some", 1.0, 1.0, -0.3, 0.95)
         assert not explains_nothing([Score.from_holdout(few)])
 
     def test_rows_that_are_given_tell_too(self):

@@ -32,9 +32,10 @@ def test_targets_that_vary_have_the_shares_they_have_alone(partly_constant):
 def test_the_model_is_left_alone(partly_constant):
     model = partly_constant[0]
     before = model.statistics_, model.coef_.copy()
-    shares_of_variance(model)
+    indices, _ = shares_of_variance(model)
     assert model.statistics_ is before[0]
     np.testing.assert_array_equal(model.coef_, before[1])
+    assert np.isnan(indices.share[:, 0]).all()
 
 
 def test_where_all_vary_or_none_does():

@@ -8,6 +8,7 @@ import pytest
 from scipy.signal import lfilter
 
 from tests.views.report.pages import Page, charts
+from torusgp import Slope
 from torusgp.cli._report import report_file
 from torusgp.tables.models import TableModel, words_of_the_command
 from torusgp.views.analysis import effect
@@ -30,7 +31,7 @@ def make_table(n_days=100, memory=0.7, first=0):
 @pytest.fixture(scope="module")
 def correlated(tmp_path_factory):
     place = tmp_path_factory.mktemp("correlated")
-    table = TableModel("load", calendar={"time": ["day", "week"]}, n_components=101).fit_and_judge(make_table())
+    table = TableModel("load", calendar={"time": ["day", "week"]}, n_components=101).fit_and_evaluate(make_table())
     table.save(place / "model.npz")
     make_table().to_csv(place / "all.csv", index=False)
     later = make_table(20, first=100)
@@ -55,20 +56,20 @@ def test_without_rows_it_tells_what_was_noted_at_the_fit(correlated):
     worth = f"2,400 rows, worth {table.n_effective_:,.0f} independent ones, how load"
     assert worth in page.root.find("p", class_="opening").text
     assert "does not say how good" not in text_of(page)
-    assert f"On {table.judgement_.n_rows} rows held out when it was fitted ({table.judgement_.rows})" in text_of(page)
+    assert f"On {table.scores_.n_rows} rows held out when it was fitted ({table.scores_.rows})" in text_of(page)
     names = list(page.facts())
     assert len(names) == len(set(names))
     assert not {"function", "noise", "signal, noise"} & set(names)  # which have rows of their own
     assert page.facts()["rows fitted"][0].text == "2,400"
     noted = float(page.facts()["held out at the fit: RMSE"][0].attributes["data-value"])
-    assert noted == pytest.approx(table.judgement_.rmse)
+    assert noted == pytest.approx(table.scores_.rmse)
 
 
 def test_new_rows_are_compared_with_what_the_table_model_predicts(correlated):
     table, place = correlated
     page = make_page(place, place / "later.csv", new=True)
     frame = pandas.read_csv(place / "later.csv").dropna()
-    wanted = table.judge(frame)
+    wanted = table.evaluate(frame)
     facts = page.facts()
     assert facts["these rows"][0].text == f"{len(frame)}, new to the model"
     for name, value in (("RMSE", wanted.rmse), ("R²", wanted.r2), ("mean negative log loss", wanted.mnll)):
@@ -90,8 +91,8 @@ def test_noise_alone_is_called_so(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # which say the same
         table = TableModel("load", calendar={"time": ["day", "week"]}, n_components=51, redundancy=1)
-        table.fit_and_judge(frame).save(tmp_path / "model.npz")
-    assert table.judgement_.r2 < 0.01
+        table.fit_and_evaluate(frame).save(tmp_path / "model.npz")
+    assert table.scores_.r2 < 0.01
     page = make_page(tmp_path)
     assert page.root.find("strong").text.startswith("The model explains n")
     assert "matters most" not in text_of(page)
@@ -111,8 +112,8 @@ def make_days(n_days=5 * 182, first=0, every="D"):
 @pytest.fixture(scope="module")
 def daily(tmp_path_factory):
     place = tmp_path_factory.mktemp("daily")
-    table = TableModel("sales", calendar={"time": ["week", "year"]}, n_components=101, trend="linear")
-    table.fit_and_judge(make_days()).save(place / "model.npz")
+    table = TableModel("sales", calendar={"time": ["week", "year"]}, n_components=101, terms=Slope("time"))
+    table.fit_and_evaluate(make_days()).save(place / "model.npz")
     make_days(182, 5 * 182).to_csv(place / "later.csv", index=False)
     return table, place
 
@@ -122,8 +123,8 @@ class TestDays:
         table, place = daily
         page = make_page(place, place / "later.csv", new=True)
         frame = pandas.read_csv(place / "later.csv")
-        wanted = table.judge(frame)
-        assert table.trend_.slope > 0
+        wanted = table.evaluate(frame)
+        assert table.slopes_[0].slope > 0
         found = {name: float(page.facts()[f"these rows: {name}"][0].attributes["data-value"]) for name in NAMES_OF}
         assert found["RMSE"] == pytest.approx(wanted.rmse, rel=1e-9)
         assert found["R²"] == pytest.approx(wanted.r2, rel=1e-9)
@@ -171,15 +172,15 @@ class TestDays:
 def test_what_to_do_about_a_level_that_changes_is_what_the_fit_says(tmp_path):
     table, frame = TableModel("sales", calendar={"time": ["week", "year"]}, n_components=51), make_days(4 * 365)
     with words_of_the_command(), pytest.warns(UserWarning, match="The level has changed") as caught:
-        table.fit_and_judge(frame)
+        table.fit_and_evaluate(frame)
     table.save(tmp_path / "model.npz")
     (message,) = (str(one.message) for one in caught if "The level has changed" in str(one.message))
     remedy = message[message.index("If it goes on") :]
-    assert "--trend linear" in remedy
+    assert "--slope time" in remedy
     with words_of_the_command():
         assert remedy in text_of(make_page(tmp_path))
 
 
 def test_a_level_that_stays_needs_no_advice(correlated):
-    assert "--trend linear" not in text_of(make_page(correlated[1]))
-    assert "trend='linear'" not in text_of(make_page(correlated[1]))
+    assert "--slope time" not in text_of(make_page(correlated[1]))
+    assert "Slope(" not in text_of(make_page(correlated[1]))

@@ -26,7 +26,7 @@ def museum(whole_days, radius=4):
 def test_means_of_waves_are_those_over_the_rows():
     X, y = make_rows((24.0, 7.0, 3.0))
     model = fit(X[:, :3], y, period=(24.0, 7.0, 3.0), index_set=tensor(3, 2))
-    theta, waves = model.kernel_.phases(X), MeanWaves(model)
+    theta, waves = model.fitted_.phases(X), MeanWaves(model)
     for frequency in ([4, 0, 0], [1, -3, 0], [0, 2, 4], [-2, 1, 3], [0, 0, -1], [1, 1, 1]):
         assert waves(frequency) == pytest.approx(np.exp(1j * theta @ frequency).mean(), abs=1e-10)
     assert waves([5, 0, 0]) is None

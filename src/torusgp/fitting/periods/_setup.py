@@ -1,92 +1,69 @@
-"""What a regressor needs to know of its period before it can learn: found, given, or partly each."""
+"""What a model needs to know of its periods before it can learn: found, given, or partly each."""
 
-import warnings
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from torusgp.fitting.learning import PeriodMoves, inverse_cell
-from torusgp.fitting.periods._checks import is_unknown
+from torusgp.fitting.advice import advise
+from torusgp.fitting.moves import PeriodMoves, inverse_cell
 from torusgp.fitting.periods._results import PeriodSearch, describe
 from torusgp.fitting.periods._sampling import Sampling
 from torusgp.fitting.periods._search import find_period
-from torusgp.fitting.periods._trend import Trend
-from torusgp.kernels.index_sets import adaptive, from_frequencies
+from torusgp.fitting.rows import Rows
+from torusgp.kernels.index_sets import IndexSet, from_frequencies
+from torusgp.kernels.index_sets._index_set import half_space
 from torusgp.kernels.lattices import short_bases
+from torusgp.kernels.resolve import Model
+from torusgp.kernels.sums import SumKernel
+from torusgp.kernels.terms import KernelTerm
 
+_MOST_INPUTS = 3  # that are searched together
 _MOST_TRIED = 1_000_000  # frequencies below Nyquist's that are looked at one by one
 _FARTHER = 16  # times the columns wanted, among which they are looked for if there are more
-PERIOD_NAMES = ("period", "lattice")
 
 
 @dataclass(frozen=True)
 class PeriodSetup:
-    """Where learning of the period starts, and how it may move.
+    """Where learning of the periods starts, and how they may move.
 
     Attributes
     ----------
-    periods : list
-        Periods or cells to start from; several bases of one lattice where the kernel tells them apart.
+    periods : list of ndarray
+        Periods or cells of the axes to start from; several where the kernel tells the bases of a lattice apart.
     moves : PeriodMoves or None
-        How the period is learned, if it is.
+        How they are learned, if they are.
     nyquist : ndarray of shape (dimension,) or None
-        Highest frequency along the input of each dimension, in cycles per unit, if the period is not given.
+        Highest frequency along the input of each axis, in cycles per unit, if a period is not given.
     search : PeriodSearch or None
         Outcome of the search, if there was one.
-    period_std : float, ndarray or None
-        Standard errors of what the search found.
+    period_std : ndarray or None
+        Standard errors of what the search found, of the shape of the period.
+    axes : ndarray of int or None
+        Axes whose coordinates were searched.
     """
 
-    periods: list
+    periods: list[NDArray[np.float64]]
     moves: PeriodMoves | None = None
-    nyquist: np.ndarray | None = None
+    nyquist: NDArray[np.float64] | None = None
     search: PeriodSearch | None = None
-    period_std: float | np.ndarray | None = None
-
-    @property
-    def trend(self) -> Trend | None:
-        """Slow change that the search found beside the period."""
-        return None if self.search is None else self.search.trend
+    period_std: NDArray[np.float64] | None = None
+    axes: NDArray[np.int64] | None = None
 
 
-def is_searched(period):
-    """Whether some of a period is to be found."""
-    if isinstance(period, str):
-        if period != "auto":
-            raise ValueError(f"period must be numbers or 'auto', got {period!r}.")
-        return True
-    return np.ndim(period) == 1 and any(is_unknown(entry) for entry in period)
-
-
-def check_period_names(learn):
-    """Return the name among those learned that concerns the period, or None."""
-    chosen = [name for name in PERIOD_NAMES if name in learn]
-    if len(chosen) == 2:
-        raise ValueError("learn holds both 'period' and 'lattice': a lattice has its periods, so name one of them.")
-    return chosen[0] if chosen else None
-
-
-def set_up_period(period, learned, X, y, sample_weight, noise_scale, columns, cartesian, report):
-    """Find what is unknown of a period, and say how it may move.
+def set_up_period(model: Model, rows: Rows, report: Callable[[str], None]) -> PeriodSetup:
+    """Find what is unknown of the periods of a model, and say how they may move.
 
     Parameters
     ----------
-    period : "auto", float or array-like
-        What the user gave.
-    learned : {"period", "lattice", None}
-        What is learned of it.
-    X : ndarray of shape (n_samples, dimension)
-        Inputs of the dimensions of the torus.
-    y : ndarray of shape (n_samples, n_outputs)
-        Targets.
-    sample_weight : ndarray of shape (n_samples,) or None
-        How often each row counts.
-    noise_scale : ndarray of shape (n_samples,) or None
-        Known standard deviation of the noise of each row, up to a common factor.
-    columns : ndarray of int, shape (dimension,)
-        Inputs that feed the dimensions: equal numbers are the same input.
-    cartesian : bool
-        Whether the kernel is the same for every basis of a lattice.
+    model : Model
+        The model, its periods not a number where they are unknown.
+    rows : Rows
+        The data.
     report : callable
         Takes lines of progress.
 
@@ -94,106 +71,134 @@ def set_up_period(period, learned, X, y, sample_weight, noise_scale, columns, ca
     -------
     PeriodSetup
     """
-    dimension = X.shape[1]
-    searched = is_searched(period)
-    if not searched and learned is None:
-        return PeriodSetup([period])
-    whole = learned == "lattice"
-    sampling = Sampling.from_inputs(X)
-    if not searched:
-        return PeriodSetup([period], _given_moves(period, whole, sampling.extent), sampling.nyquist)
-    search, found = _search(period, whole, X, y, sample_weight, noise_scale, columns, report)
-    if whole:
-        bases = short_bases(found[0].period / sampling.unit)
-        periods = [found[0].period] if cartesian else [basis * sampling.unit for basis in bases]
-        free = np.ones((dimension, dimension), dtype=bool)
-        std = found[0].period_std
-    else:
-        unknown = _unknown(period, dimension)
-        periods = [_merge(period, [one.period for one in found], unknown)]
-        std = _merge(np.where(unknown, np.nan, 0.0), [one.period_std for one in found], unknown)
-        free = np.diag(unknown)
-    moves = None if learned is None else PeriodMoves(free, sampling.extent)
-    return PeriodSetup(periods, moves, sampling.nyquist, search, std)
+    known = np.diagonal(model.period) if model.period.ndim == 2 else model.period
+    unknown = np.isnan(known)
+    if not unknown.any() and not model.moving.any():
+        return PeriodSetup([model.period])
+    periodic = np.flatnonzero([axis.kind in ("circle", "lattice") for axis in model.torus.axes])
+    sampling = Sampling.from_inputs(rows.X[:, periodic])
+    nyquist = np.full(model.torus.dimension, np.inf)
+    nyquist[periodic] = sampling.nyquist
+    moves = _moves(model, rows, sampling, periodic) if model.moving.any() else None
+    if not unknown.any():
+        return PeriodSetup([model.period], moves, nyquist)
+    lattice = model.torus.kinds("lattice")
+    if unknown[lattice].any():
+        search, found, axes = _search(model, lattice, "auto", True, rows, report)
+        cells = [found[0].period]
+        if not any(factor.is_cartesian for term in model.terms for factor in term.factors):
+            unit = Sampling.from_inputs(rows.X[:, lattice]).unit
+            cells = [basis * unit for basis in short_bases(found[0].period / unit)]
+        periods = [_placed(model.period, lattice, cell) for cell in cells]
+        std = _placed(np.zeros_like(model.period), lattice, found[0].period_std)
+        return PeriodSetup(periods, moves, nyquist, search, std, axes)
+    circles = _circles_to_search(model, unknown)
+    search, found, axes = _search(model, circles, known[circles], False, rows, report)
+    values, errors = (_merged(found, name, unknown[circles]) for name in ("period", "period_std"))
+    period, std = model.period.copy(), np.zeros_like(model.period)
+    where = circles[unknown[circles]]
+    place: Any = (where, where) if period.ndim == 2 else where
+    period[place], std[place] = values, errors
+    return PeriodSetup([period], moves, nyquist, search, std, axes)
 
 
-def _given_moves(period, whole, extent):
-    dimension = len(extent)
-    if not whole and np.ndim(period) == 2:
-        raise ValueError("learn holds 'period', but period is a cell: use 'lattice' to learn a whole cell.")
-    return PeriodMoves(np.ones((dimension, dimension), bool) if whole else np.eye(dimension, dtype=bool), extent)
+def _moves(model: Model, rows: Rows, sampling: Sampling, periodic: NDArray[np.int64]) -> PeriodMoves:
+    dimension = model.torus.dimension
+    extent = np.ones(dimension)
+    extent[periodic] = sampling.extent
+    lattice = np.isin(np.arange(dimension), model.torus.kinds("lattice"))
+    free = np.diag(model.moving & ~lattice)
+    free |= np.outer(model.moving & lattice, model.moving & lattice)
+    return PeriodMoves(free, extent, model.period_bounds)
 
 
-def _search(period, whole, X, y, sample_weight, noise_scale, columns, report):
-    dimension = X.shape[1]
-    inputs = np.unique(columns)
-    if len(inputs) < dimension and len(inputs) > 1:
+def _placed(period: NDArray[np.float64], where: NDArray[np.int64], block: NDArray[np.float64]) -> NDArray[np.float64]:
+    result = period.copy()
+    result[np.ix_(where, where)] = block
+    return result
+
+
+def _circles_to_search(model: Model, unknown: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Circles that are looked at together: unknown ones, and known ones of the same products or the same inputs."""
+    inputs, circles = model.torus.inputs, model.torus.kinds("circle")
+    partners = {axis for term in model.terms if unknown[list(term.axes)].any() for axis in term.axes}
+    together = circles[np.isin(circles, list(partners))]
+    if len(set(inputs[together])) == len(together) <= _MOST_INPUTS:
+        return together
+    searched = np.unique(inputs[unknown])
+    circles = circles[np.isin(inputs[circles], searched)]
+    if len(np.unique(inputs[circles])) < len(circles) and len(searched) > 1:
+        names = [model.torus.axes[circle].name for circle in circles]
         raise ValueError(
-            f"columns={columns.tolist()} uses an input several times beside others: give the periods, which "
-            "find_period finds for one input at a time."
+            f"The periods of {names} are to be found, but an input has several beside those of others: give some of "
+            "them, which find_period finds for one input at a time."
         )
-    if whole and (len(inputs) < dimension or not isinstance(period, str)):
-        raise ValueError("learn holds 'lattice', which needs period='auto' or a whole cell, and each input once.")
-    superposed = len(inputs) == 1
-    unknown = int(_unknown(period, dimension).sum())
+    return circles
+
+
+def _merged(found: list[Any], name: str, unknown: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """What was found, for each unknown circle."""
+    values = [getattr(one, name) for one in found]
+    return np.array(values, dtype=float) if np.ndim(values[0]) == 0 else np.asarray(values[0])[unknown]
+
+
+def _search(
+    model: Model,
+    axes: NDArray[np.int64],
+    period: Any,
+    whole: bool,
+    rows: Rows,
+    report: Callable[[str], None],
+) -> tuple[PeriodSearch, list[Any], NDArray[np.int64]]:
+    superposed = len(np.unique(model.torus.inputs[axes])) == 1
+    inputs = axes[:1] if superposed else axes
+    unknown = len(axes) if whole else int(np.isnan(period).sum())
+    limits = [None if not np.isfinite(one).all() or not one.all() else one for one in model.period_bounds[axes].T]
+    if superposed:  # of one input the limits are numbers
+        limits = [None if one is None else float(one[0]) for one in limits]
     search = find_period(
-        X[:, :1] if superposed else X,
-        y,
+        rows.X[:, inputs],
+        rows.y,
         period=period,
         lattice=whole,
         max_periods=unknown,
-        sample_weight=sample_weight,
-        noise_scale=noise_scale,
+        min_period=limits[0],
+        max_period=limits[1],
+        sample_weight=rows.sample_weight,
+        noise_scale=rows.noise_scale,
         report=report,
     )
     wanted = unknown if superposed else 1
-    judged = [one for one in search.candidates if one.gain > 0]  # the best, reported or not
-    if len(judged) < wanted:
+    candidates = [one for one in search.candidates if one.gain > 0]  # the best, reported or not
+    if len(candidates) < wanted:
         shortest, longest = (", ".join(f"{limit:.4g}" for limit in limits) for limits in search.searched)
         raise ValueError(
-            f"period='auto' found {len(judged)} of {wanted} periods: nothing{' else' if judged else ''} repeats, that "
-            f"is, gains log evidence over a model without period. Searched were periods from {shortest} to {longest}; "
-            "find_period takes other limits and shows what was tried. More data may show it, too: fewer than about "
-            "three turns are seldom told from slow change."
+            f"period='auto' found {len(candidates)} of {wanted} periods: nothing{' else' if candidates else ''} "
+            f"repeats, that is, gains log evidence over a model without period. Searched were periods from {shortest} "
+            f"to {longest}; find_period takes other limits and shows what was tried. More data may show it, too: fewer "
+            "than about three turns are seldom told from slow change."
         )
-    for one in judged[len(search) : wanted]:
-        warnings.warn(
+    for one in candidates[len(search) : wanted]:
+        advise(
             f"period='auto' takes {describe(one.period)}, but its gain in log evidence of {one.gain:.3g} over a random "
             f"field is below {search.min_gain:g}: the data may not repeat at all. See find_period.",
-            stacklevel=6,
         )
-    return search, judged[:wanted]
+    return search, candidates[:wanted], inputs
 
 
-def _unknown(period, dimension):
-    if isinstance(period, str):
-        return np.ones(dimension, dtype=bool)
-    if len(period) != dimension:
-        raise ValueError(f"period must have one entry for each of the {dimension} dimensions, got {period!r}.")
-    return np.array([is_unknown(entry) for entry in period])
-
-
-def _merge(given, found, unknown):
-    """Values along the inputs: the given ones, and what was found where they are unknown."""
-    given = [np.nan] * len(unknown) if isinstance(given, str) else given
-    merged = np.array([np.nan if missing else float(one) for one, missing in zip(given, unknown, strict=True)])
-    merged[unknown] = found if np.ndim(found[0]) == 0 else found[0][unknown]
-    return merged if len(merged) > 1 else float(merged[0])
-
-
-def below_nyquist(index_set, kernel, size, nyquist):
+def below_nyquist(index_set: IndexSet, kernel: SumKernel, size: int, nyquist: NDArray[np.float64]) -> IndexSet:
     """An index set without frequencies that a grid cannot show; an adaptive one has the next best in their place.
 
     Parameters
     ----------
     index_set : IndexSet
         The set.
-    kernel : TorusKernel
-        The kernel it was chosen for.
+    kernel : SumKernel
+        For which it was chosen.
     size : int
         Largest number of columns.
     nyquist : ndarray of shape (dimension,)
-        Highest frequency along the input of each dimension, in cycles per unit.
+        Highest frequency along the input of each axis, in cycles per unit.
 
     Returns
     -------
@@ -201,20 +206,35 @@ def below_nyquist(index_set, kernel, size, nyquist):
     """
     waves = inverse_cell(kernel.period, index_set.dimension)
 
-    def kept(frequencies):
+    def kept(frequencies: NDArray[np.int64]) -> NDArray[np.int64]:
         return frequencies[(np.abs(frequencies @ waves.T) <= nyquist * (1 + 1e-9)).all(axis=1)]
 
     inside = kept(index_set.frequencies)
     if len(inside) == len(index_set.frequencies):
         return index_set
-    if index_set.name == "adaptive":
-        with np.errstate(invalid="ignore"):  # an input on no grid has no highest frequency
-            reach = np.floor(np.abs(np.linalg.inv(waves)) @ nyquist)  # along each axis of the torus
-        if np.prod(2 * reach + 1) <= _MOST_TRIED:
-            axes = [np.arange(-k, k + 1) for k in reach.astype(np.int64)]
-            box = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
-            inside = kept(box[len(box) // 2 :])  # lexicographic order: the zero vector is in the middle
-        else:
-            inside = kept(adaptive(kernel, _FARTHER * size, dimension=index_set.dimension).frequencies)
-    order = np.argsort(-kernel.log_coefficients(inside), kind="stable")[: (size + 1) // 2]
-    return from_frequencies(inside[np.sort(order)])
+    if index_set.name != "adaptive":
+        return from_frequencies(inside)
+    candidates = [
+        half_space(_candidates(term, scales, kernel.period, size, nyquist))
+        for term, scales, variance in zip(kernel.terms, kernel.scales, kernel.variances, strict=True)
+        if variance > 0
+    ]
+    return kernel.largest_among(kept(from_frequencies(np.vstack(candidates)).frequencies[1:]), size)
+
+
+def _candidates(
+    term: KernelTerm, scales: NDArray[np.float64], period: NDArray[np.float64], size: int, nyquist: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """Frequencies of a term among which are those that the grid can show, at least the largest."""
+    dimension, axes = len(nyquist), list(term.axes)
+    cell = np.abs(period if period.ndim == 2 else np.diag(period))
+    reach = np.where(cell > 0, cell, 1.0) * np.where(cell > 0, nyquist, 0.0)  # an input on no grid has no limit
+    reach = np.floor(reach.sum(axis=1)[axes])
+    if np.prod(2 * reach + 1) > _MOST_TRIED:
+        farther = _FARTHER if np.isfinite(reach).any() else 1
+        return term.largest(farther * size, dimension, scales, period)[0]
+    ranges = [np.arange(-k, k + 1) for k in reach.astype(np.int64)]
+    box = np.stack(np.meshgrid(*ranges, indexing="ij"), axis=-1).reshape(-1, len(axes))
+    result = np.zeros((len(box) // 2 + 1, dimension), dtype=np.int64)
+    result[:, axes] = box[len(box) // 2 :]  # of opposite ones the second half, zero first
+    return result

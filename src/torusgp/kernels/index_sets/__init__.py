@@ -16,8 +16,10 @@ from torusgp.kernels.index_sets._families import (
     total_order,
 )
 from torusgp.kernels.index_sets._index_set import IndexSet, from_frequencies
+from torusgp.kernels.index_sets._names import NAMES, named_set
 
 __all__ = [
+    "NAMES",
     "IndexSet",
     "adaptive",
     "energy_norm_hyperbolic_cross",
@@ -25,6 +27,7 @@ __all__ = [
     "from_frequencies",
     "hyperbolic_cross",
     "lp_ball",
+    "named_set",
     "tensor",
     "total_order",
 ]

@@ -43,7 +43,14 @@ def adaptive(kernel, n_components, *, dimension=None, max_interaction=None, sign
     """
     budget = check_budget(n_components)
     n_pairs = (budget - 1) // 2
-    dimension = len(kernel.cell(dimension))
+    largest = kernel.largest(budget)
+    if largest is not None:  # a sum of products
+        if max_interaction is not None or sign_symmetric:
+            raise ValueError(
+                "max_interaction and sign_symmetric are for one product: limit the terms of a sum instead."
+            )
+        return largest
+    dimension = _known_dimension(kernel, dimension)
     limit = kernel.max_interaction if max_interaction is None else check_max_interaction(max_interaction)
     if kernel.metric == "cartesian":
         if limit is not None:
@@ -74,6 +81,13 @@ def adaptive(kernel, n_components, *, dimension=None, max_interaction=None, sign
     signed_group = np.repeat(group, (2 ** (np.count_nonzero(indices, axis=1) - 1)))
     order = np.lexsort((*signed.T[::-1], signed_group))[:n_pairs]
     return IndexSet(np.vstack([np.zeros((1, dimension), np.int64), signed[order]]), None, "adaptive", limit)
+
+
+def _known_dimension(kernel, dimension):
+    known = kernel.resolve_dimension(dimension)
+    if known is None:
+        raise ValueError("All parameters of the kernel are scalars: say the dimension, as in dimension=2.")
+    return known
 
 
 class _CoefficientBall(Ball):

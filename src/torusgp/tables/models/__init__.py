@@ -3,18 +3,18 @@
 from torusgp.tables.models._correlation import Redundancy, estimate_redundancy
 from torusgp.tables.models._files import load_regressor
 from torusgp.tables.models._fitting import fit_in_order
-from torusgp.tables.models._judgement import Judgement
 from torusgp.tables.models._model import TableModel
 from torusgp.tables.models._quantiles import quantile_name
+from torusgp.tables.models._slopes import SlopeEstimate
 from torusgp.tables.models._summary import to_plain
 from torusgp.tables.models._time_axis import TimeAxis
-from torusgp.tables.models._trend import Line
 from torusgp.tables.models._words import words_of_the_command
+from torusgp.views.scores import Scores
 
 __all__ = [
-    "Judgement",
-    "Line",
     "Redundancy",
+    "Scores",
+    "SlopeEstimate",
     "TableModel",
     "TimeAxis",
     "estimate_redundancy",

@@ -1,4 +1,4 @@
-r"""How many independent rows correlated ones are worth.
+r"""The effective sample size of rows whose noise is autocorrelated.
 
 The evidence takes the noise of different rows for independent. Where it is not, as with weather that lasts for days,
 the fit counts part of the noise as signal: length scales come out too short and intervals of the function too narrow.
@@ -25,14 +25,12 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.sparse import csr_array
 
-from torusgp.engine.backends import choose_backend, make_predictor
 from torusgp.engine.basis import columns as basis_columns
 from torusgp.engine.statistics import SufficientStatistics
-from torusgp.estimators.features import resolve_columns
+from torusgp.views.autocorrelation import autocorrelation, correlation_time
 
 FEWEST_ROWS = 100  # from which a correlation is looked for
 _FOLDS = 10
-_WINDOW = 5.0  # correlation times over which a correlation time is summed up (Sokal's rule)
 _BLOCK = 10.0  # correlation times that a block of rows has: what goes on beyond it is left out
 _FEWEST_BLOCKS = 20
 _SIGNIFICANT = 2.0  # standard errors above one from which rows are taken for correlated
@@ -41,7 +39,7 @@ _CHUNK_ENTRIES = 2**19  # values of columns that are held at a time: few enough 
 
 @dataclass(frozen=True)
 class Redundancy:
-    """How many rows are worth one independent row, for a certain fit.
+    """Ratio of the number of rows to their effective sample size, for a certain fit.
 
     Attributes
     ----------
@@ -67,7 +65,7 @@ class Redundancy:
 
 
 def estimate_redundancy(model, X, y, noise_scale=None):
-    """Estimate how many rows are worth one, from the residuals of a fit in their order.
+    """Estimate the ratio of the number of rows to their effective sample size, from residuals in their order.
 
     Parameters
     ----------
@@ -101,7 +99,7 @@ def estimate_redundancy(model, X, y, noise_scale=None):
     True
     """
     y = np.asarray(y, dtype=float)
-    smoother = _Smoother(model, np.asarray(X, dtype=float), noise_scale)
+    smoother = _Smoother(model, X, noise_scale)
     residuals, std = _residuals(model, smoother, X, y)
     time = correlation_time(autocorrelation(residuals) ** 2)
     most = max(1, len(y) // _FEWEST_BLOCKS)
@@ -131,13 +129,13 @@ def unseen_noise_variance(model, X, y, noise_scale=None):
     float
         At least the noise variance of the model.
     """
-    smoother = _Smoother(model, np.asarray(X, dtype=float), noise_scale)
+    smoother = _Smoother(model, X, noise_scale)
     residuals, std = _residuals(model, smoother, X, np.asarray(y, dtype=float))
     return float(max(model.noise_variance_, np.mean(residuals**2) - np.mean(std**2)))
 
 
 def redundancy_along(model, X, y, direction, block_rows, noise_scale=None):
-    """How many rows are worth one for a linear combination of the noise, such as the one that a slope takes up.
+    """Redundancy for a linear combination of the noise, such as the one that a slope takes up.
 
     Parameters
     ----------
@@ -153,7 +151,7 @@ def redundancy_along(model, X, y, direction, block_rows, noise_scale=None):
     float
     """
     y = np.asarray(y, dtype=float)
-    smoother = _Smoother(model, np.asarray(X, dtype=float), noise_scale)
+    smoother = _Smoother(model, X, noise_scale)
     parts = direction * smoother.scale * _residuals(model, smoother, X, y)[0]
     starts = np.linspace(0, len(y), len(y) // block_rows + 1).astype(int)
     single = np.sum(parts**2)
@@ -166,46 +164,18 @@ def _residuals(model, smoother, X, y):
     return smoother.unseen((y - mean) / smoother.scale), std / smoother.scale
 
 
-def correlation_time(power):
-    """Rows over which noise is correlated: the sum of its autocorrelation or of its square, up to a few times itself.
-
-    Squares tell that noise whose sign changes regularly is correlated, too.
-
-    Parameters
-    ----------
-    power : ndarray
-        Autocorrelation or its square, from lag 0 on.
-
-    Returns
-    -------
-    float
-        At least one.
-    """
-    sums = 2 * np.cumsum(power) - power[0]
-    inside = np.arange(len(sums)) < _WINDOW * sums
-    return float(sums[-1] if inside.all() else sums[np.argmin(inside)])
-
-
-def autocorrelation(values):
-    """Correlation of values with those so many rows later, from lag 0 on, as it is defined for a series."""
-    centred = values - values.mean()
-    spectrum = np.abs(np.fft.rfft(centred, 2 * len(centred))) ** 2
-    covariance = np.fft.irfft(spectrum)[: len(centred)]
-    return covariance / covariance[0] if covariance[0] > 0 else np.eye(1, len(centred))[0]
-
-
 class _Smoother:
     """The fit as a linear map of the targets, up to a factor: a product of columns with their posterior covariance.
 
-    Rows whose noise is known have their columns and residuals in units of it.
+    Columns are those of the frequencies and the plain ones. Rows whose noise is known have their columns and residuals
+    in units of it.
     """
 
     def __init__(self, model, X, noise_scale=None):
         self.scale = np.ones(len(X)) if noise_scale is None else np.asarray(noise_scale, dtype=float)
         self._is_scaled = noise_scale is not None
-        self._inputs = X[:, resolve_columns(model, model.columns)]
-        self._kernel, self._index_set = model.kernel_, model.index_set_
-        self._root = np.sqrt(model.prior_variance_)
+        self._fitted, self._X = model.fitted_, np.asarray(X)
+        self._root = np.sqrt(model.fitted_.prior_variances[:, 0])
         self._precision = model.n_samples_seen_ / len(X) / model.noise_variance_  # of a row
         self._folds = np.linspace(0, len(X), min(_FOLDS, len(X)) + 1).astype(int)
 
@@ -234,28 +204,34 @@ class _Smoother:
 
     def _information(self, rows, residuals):
         """What a fold adds to the posterior precision of the weights in units of their prior, and its moments."""
+        fitted, scale = self._fitted, self.scale[rows]
+        n, plain = fitted.n_fourier, fitted.plain(self._X[rows]) / scale[:, None]
+        # plain columns are summed like targets
+        targets = np.column_stack([residuals[rows], plain])
         statistics = SufficientStatistics.from_data(
-            self._inputs[rows],
-            residuals[rows] * self.scale[rows],
-            self._index_set,
-            period=self._kernel.period,
-            noise_scale=self.scale[rows] if self._is_scaled else None,
+            fitted.layout(self._X[rows])[0],
+            targets * scale[:, None],
+            fitted.index_set,
+            period=fitted.parameters.period,
+            noise_scale=scale if self._is_scaled else None,
         )
         linear, _ = statistics.linear(center=False)
-        gram = self._precision * self._root[:, None] * linear.gram * self._root
-        return gram, self._precision * self._root * linear.moments[:, 0]
+        gram = np.empty((len(self._root), len(self._root)))
+        gram[:n, :n] = linear.gram
+        gram[:n, n:] = linear.moments[:, 1:]
+        gram[n:, :n] = gram[:n, n:].T
+        gram[n:, n:] = plain.T @ plain
+        moments = np.append(linear.moments[:, 0], plain.T @ residuals[rows])
+        return self._precision * self._root[:, None] * gram * self._root, self._precision * self._root * moments
 
     def _values(self, rows, weights):
         """Values at some rows of the function with these weights: columns times weights, by the faster way to do it."""
-        frequencies = self._index_set.frequencies
-        backend = choose_backend("auto", frequencies, rows.stop - rows.start)
-        predictor = make_predictor(backend, frequencies, None, n_threads=1)
-        values = predictor.mean(self._kernel.phases(self._inputs[rows]), weights[:, None])[:, 0]
-        return values / self.scale[rows] if self._is_scaled else values
+        return self._fitted.values(self._X[rows], weights[:, None])[:, 0] / self.scale[rows]
 
     def _columns(self, rows):
-        columns = basis_columns(self._kernel.phases(self._inputs[rows]), self._index_set.frequencies)
-        return columns / self.scale[rows, None] if self._is_scaled else columns
+        fitted = self._fitted
+        fourier = basis_columns(fitted.phases(self._X[rows]), fitted.index_set.frequencies)
+        return np.hstack([fourier, fitted.plain(self._X[rows])]) / self.scale[rows, None]
 
     def _chunks(self, start, stop):
         step = max(1, _CHUNK_ENTRIES // len(self._root))

@@ -3,12 +3,14 @@
 from pathlib import Path
 
 from torusgp.estimators.regressor import TorusGPRegressor
+from torusgp.storage.serialisation import from_json, to_json
 from torusgp.tables.models._inputs import TableInputs
-from torusgp.tables.models._judgement import Judgement
-from torusgp.tables.models._summary import of_today, to_plain
-from torusgp.tables.models._trend import Line
+from torusgp.tables.models._layout1 import FittedWithLine, with_line
+from torusgp.tables.models._slopes import SlopeEstimate
+from torusgp.tables.models._summary import to_plain, upgrade_summary
+from torusgp.views.scores import Scores
 
-_LAYOUT = 1  # of the notes in the file
+_LAYOUT = 2  # of the notes in the file
 
 
 def load_regressor(path):
@@ -24,11 +26,13 @@ def load_regressor(path):
 def to_notes(table, notes):
     """What the file of a regressor says of the table whose model it is; see :meth:`TableModel.save`."""
     summary = table.summary()  # first: it says so if the model is not fitted
+    if isinstance(table.model_.fitted_, FittedWithLine):
+        raise ValueError("A model whose line was read from a file of an earlier version is not written: fit it again.")
     return {
         "layout": _LAYOUT,
-        "parameters": to_plain(table.get_params() | {"verbose": 0}),
+        "parameters": to_plain(table.get_params() | {"verbose": 0, "terms": to_json(table.terms)}),
         "inputs": table.inputs_.to_json(),
-        "trend": None if table.trend_ is None else table.trend_.to_json(),
+        "slopes": [slope.to_json() for slope in table.slopes_],
         "typical_scale": table._typical_scale,
         "summary": summary,
         "notes": notes or {},
@@ -45,16 +49,19 @@ def from_notes(kind, model, path):
         )
     if content["layout"] > _LAYOUT:
         raise ValueError(f"{path} was written by a newer version of torusgp: upgrade torusgp to read it.")
-    table = kind(**({"whole_days": False} | content["parameters"]))  # days moved on before there was a choice
+    stored = {name: value for name, value in content["parameters"].items() if name != "trend"}
+    stored["terms"] = from_json(stored.get("terms"))
+    table = kind(**({"whole_days": False} | stored))  # days moved on before there was a choice
     table.model_, table.inputs_ = model, TableInputs.from_json(content["inputs"])
-    line = content.get("trend")  # absent from files of before there was one
-    table.trend_ = None if line is None else Line.from_json(line)
+    table.slopes_ = [SlopeEstimate(**one) for one in content.get("slopes", [])]
+    if content.get("trend") is not None:
+        with_line(table, content["trend"])
     table._typical_scale = content.get("typical_scale", 1.0)
     table._set_noise_factor()
-    table._summary, table.notes_ = of_today(content["summary"], model), content["notes"]
+    table._summary, table.notes_ = upgrade_summary(content["summary"], model), content["notes"]
     rows, holdout = table._summary["rows"], table._summary["holdout"]
     table.n_rows_, table.n_dropped_ = rows["fitted"], rows["dropped"]
     table.redundancy_, table.n_effective_ = rows["redundancy"], rows["effective"]
-    table.judgement_ = None if holdout is None else Judgement.from_json(holdout)
+    table.scores_ = None if holdout is None else Scores.from_json(holdout)
     table.is_refitted_ = table._summary["is_refitted"]
     return table

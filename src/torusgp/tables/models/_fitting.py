@@ -6,14 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from torusgp.estimators.regressor import TorusGPRegressor
-from torusgp.fitting.learning import limited_blas
-from torusgp.fitting.periods import is_searched
+from torusgp.fitting.schedule import limited_blas
+from torusgp.kernels.axes import Expression
 from torusgp.tables.models._correlation import (
     FEWEST_ROWS,
     Redundancy,
     estimate_redundancy,
     unseen_noise_variance,
 )
+from torusgp.tables.models._terms import is_searched, with_found_periods, with_learned_scales
 from torusgp.tables.models._words import word
 
 FEW_COLUMNS = 401  # columns, at most, of fits from which the redundancy is estimated
@@ -23,7 +24,7 @@ _WORTHWHILE = 1.0  # log evidence by which one number of columns is better than 
 
 
 def fit_counted(regressor, X, y, redundancy, noise_scale=None):
-    """Fit a regressor to rows, so many of which count as one.
+    """Fit a regressor to rows, weighted by their redundancy.
 
     Parameters
     ----------
@@ -32,7 +33,7 @@ def fit_counted(regressor, X, y, redundancy, noise_scale=None):
     X, y : array-like
         Rows.
     redundancy : float
-        How many rows count as one.
+        Number of rows over their effective sample size.
     noise_scale : ndarray of shape (n_samples,), optional
         Known standard deviations of the noise, up to a factor.
 
@@ -62,7 +63,7 @@ def fit_in_order(make, X, y, *, n_components="auto", start=1.0, noise_scale=None
     Parameters
     ----------
     make : callable
-        Makes an unfitted regressor with a number of columns.
+        Makes an unfitted regressor with a number of columns; periods that are to be found need an expression.
     X : pandas.DataFrame
         Inputs of consecutive rows.
     y : ndarray of shape (n_samples,)
@@ -92,7 +93,7 @@ def fit_in_order(make, X, y, *, n_components="auto", start=1.0, noise_scale=None
     explorer = _Explorer(make, X, y, noise_scale, min(_size(n_components), FEW_COLUMNS))
     attempt = explorer.attempt(start)
     for _ in range(_MOST_STEPS):
-        report(f"{attempt.found.estimate:.3g} rows are worth one, where {attempt.redundancy:.3g} counted as one")
+        report(f"redundancy {attempt.found.estimate:.3g} of the residuals, where {attempt.redundancy:.3g} was assumed")
         if attempt.is_settled:
             break
         attempt = explorer.attempt(attempt.found.value)
@@ -107,8 +108,8 @@ def fit_in_order(make, X, y, *, n_components="auto", start=1.0, noise_scale=None
         if attempt.redundancy == 1 or not explorer.has_search:
             raise
     warnings.warn(
-        f"The noise is correlated: {attempt.redundancy:.3g} rows are worth one. So counted, the rows show no period; "
-        "they count as one each instead, and standard errors are too small.",
+        f"The noise is autocorrelated: the effective sample size is {len(y) / attempt.redundancy:.3g} of {len(y)} "
+        "rows, which would show no period. All rows count fully instead, and standard errors are too small.",
         stacklevel=3,
     )
     return make(n_components).fit(X, y, noise_scale=noise_scale), 1.0, attempt.found
@@ -134,8 +135,8 @@ class _Attempt:
         """Say what may be wrong with the redundancy."""
         if not self.is_settled:
             warnings.warn(
-                f"The correlation of the noise did not settle: where {self.redundancy:.3g} rows count as one, "
-                f"{self.found.value:.3g} seem to be worth one. Give the number yourself ({word('redundancy')}).",
+                f"The effective sample size did not settle: with a redundancy of {self.redundancy:.3g}, residuals have "
+                f"one of {self.found.value:.3g}. Give the number yourself ({word('redundancy')}).",
                 stacklevel=4,
             )
         if self.redundancy > 1 and self.found.is_limited and hint is not None:
@@ -152,17 +153,18 @@ class _Explorer:
     def __init__(self, make, X, y, noise_scale, n_components):
         self._make, self._X, self._y, self._scale, self._n_components = make, X, y, noise_scale, n_components
         first = make(n_components)
-        self.has_search = is_searched(first.period)
+        self._is_expression = isinstance(first.kernel, Expression)
+        self.has_search = self._is_expression and is_searched(first.kernel)
         self._changes, self._periodic = {}, y
         if self.has_search:
             model, _ = _quietly(first, X, y, 1.0, noise_scale)
-            learn = tuple(name for name in first.learn if name != "period")
-            self._changes = {"period": model.kernel_.period, "learn": learn, "trend": None}
-            if model.trend_ is not None:
-                self._periodic = y - model.trend_.mean(np.asarray(X, dtype=float))[:, 0]
+            beside = model.fit_.model.has_trend  # slow change, which is taken for what it was found to be
+            self._changes = {"kernel": with_found_periods(first.kernel, model.fitted_, alone=beside)}
+            if beside:
+                self._periodic = y - model.predict_parts(X)[:, 1:].sum(axis=1)
 
     def attempt(self, redundancy):
-        """A fit in which so many rows count as one, and the redundancy of its residuals."""
+        """A fit with a certain redundancy, and that of its residuals."""
         regressor = self._make(self._n_components).set_params(**self._changes)
         model, told = _quietly(regressor, self._X, self._periodic, redundancy, self._scale)
         with limited_blas(self._n_components):
@@ -178,7 +180,10 @@ class _Explorer:
         regressor = self._make(n_components)
         if attempt.redundancy == 1 or self.has_search:
             return fit_counted(regressor, self._X, self._y, attempt.redundancy, self._scale)
-        regressor.set_params(length_scale=attempt.model.kernel_.length_scale)
+        if self._is_expression:
+            regressor.set_params(kernel=with_learned_scales(regressor.kernel, attempt.model.fitted_))
+        else:
+            regressor.set_params(length_scale=attempt.model.kernel_.length_scale)
         model = fit_counted(regressor, self._X, self._y, attempt.redundancy, self._scale)
         gain = model.log_marginal_likelihood_ - attempt.model.log_marginal_likelihood_
         return model if n_components != "auto" or gain > -_WORTHWHILE else attempt.model

@@ -2,13 +2,30 @@
 
 import datetime
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
+from torusgp.estimators.short_form import slow_change
+from torusgp.kernels.axes import Circle, Product
+from torusgp.storage.serialisation import from_json, to_json
 from torusgp.tables.calendar import CalendarPhases, read_times, to_timezone
+from torusgp.tables.models._terms import (
+    TIME,
+    category_inputs,
+    check_terms,
+    levels_as_text,
+    named_inputs,
+    rename_time,
+    slope_inputs,
+)
+from torusgp.tables.models._time_axis import TimeAxis
 from torusgp.tables.models._words import word
-from torusgp.tables.reading import TableError, holds_numbers, numeric_column, time_column
+from torusgp.tables.reading import TableError, holds_numbers, level_column, numeric_column, time_column
+
+TABLE = "the table"  # where rows come from that were not read from a file
+_FARTHEST = 2.0  # factor by which a learned period may be another than the one given
 
 _FIXED_OFFSET = re.compile(r"UTC([+-])(\d{2}):(\d{2})")
 
@@ -36,6 +53,10 @@ class TableInputs:
         Whether the calendar's other cycles count whole days beside "day".
     decimal, date_format : str
         How numbers and times that are text are written; "auto" where that is plain.
+    terms : Expression or None
+        What the model has beside the product of the periods, over names of inputs.
+    axis : TimeAxis or None
+        How the time of a row becomes a number, if the terms have it; None before.
     """
 
     dimensions: tuple
@@ -47,10 +68,22 @@ class TableInputs:
     whole_days: bool = False  # as in files from before there was a choice
     decimal: str = "auto"
     date_format: str = "auto"
+    terms: Any = None
+    axis: TimeAxis | None = None
 
     @classmethod
     def from_options(
-        cls, periods, calendar, time, timezone, learn_period, *, whole_days=True, decimal="auto", date_format="auto"
+        cls,
+        periods,
+        calendar,
+        time,
+        timezone,
+        learn_period,
+        *,
+        whole_days=True,
+        decimal="auto",
+        date_format="auto",
+        terms=None,
     ):
         """Check what a user says of the inputs; see :class:`TableModel`."""
         dimensions = [(str(column), _check_period(column, one)) for column, one in _pairs(periods)]
@@ -61,6 +94,7 @@ class TableInputs:
         if repeated:
             raise ValueError(f"Column {repeated[0][0]!r} is given the period {repeated[0][1]:g} twice.")
         column, cycles = _check_calendar(calendar)
+        check_terms(terms)
         if not dimensions and column is None:
             raise ValueError(
                 f"Nothing to learn from: name columns with their periods ({word('period', 'hour', 24)}), or a column "
@@ -77,21 +111,10 @@ class TableInputs:
             whole_days=bool(whole_days),
             decimal=decimal,
             date_format=date_format,
+            terms=levels_as_text(rename_time(terms, column if time is None else time)),
         )
-        inputs._check_learned()
         inputs._check_names()
         return inputs
-
-    def _check_learned(self):
-        """Raise if some periods are to be learned from given ones, but not all."""
-        given = [pair for pair in self.dimensions if pair[1] != "auto"]
-        wanted = [pair for pair in given if pair[0] in self.learned]
-        if wanted and (len(wanted) < len(self.dimensions) or self.calendar is not None):
-            column, period = wanted[0]
-            raise ValueError(
-                f"The period of {column!r} can be learned from {period:g} only if all periods are learned: let it be "
-                f"found instead ({word('period', column, 'auto')}), or learn all of them."
-            )
 
     def _check_names(self):
         names = self.names
@@ -100,6 +123,10 @@ class TableInputs:
             raise ValueError(
                 f"{clash[0]!r} is a column with a period and part of the calendar, too: leave one of them out."
             )
+        numbers = [column for column, _ in self.dimensions] + self.calendar_names
+        both = [name for name in category_inputs(self.terms) if name in [*numbers, self.time]]
+        if both:
+            raise ValueError(f"{both[0]!r} has a period or is the time, so it cannot be a category.")
 
     @classmethod
     def from_json(cls, content):
@@ -112,31 +139,91 @@ class TableInputs:
             content["time"],
             content["timezone"],
             content["zone"],
+            terms=from_json(content.get("terms")),
+            axis=None if content.get("axis") is None else TimeAxis(**content["axis"]),
             **{name: content[name] for name in ("whole_days", "decimal", "date_format") if name in content},
         )
 
     def to_json(self):
         """What JSON can hold of it."""
-        return asdict(self)
+        content = {one.name: getattr(self, one.name) for one in fields(self)}
+        axis = None if self.axis is None else asdict(self.axis)
+        return content | {"terms": to_json(self.terms), "axis": axis}
 
     @property
     def names(self):
-        """Names of the inputs of the regressor: columns of numbers, then those of the calendar."""
-        return list(dict.fromkeys(column for column, _ in self.dimensions)) + self._calendar_names()
+        """Names of the inputs of the regressor: columns with periods, those of the calendar, and those of terms."""
+        own = list(dict.fromkeys(column for column, _ in self.dimensions)) + self.calendar_names
+        return own + [name for name in named_inputs(self.terms) if name not in own]
 
-    def _calendar_names(self):
+    @property
+    def calendar_names(self):
+        """Names of the inputs that are read off the calendar."""
         if self.calendar is None:
             return []
         phases = CalendarPhases(self.calendar[1]).fit(["2000-01-01"])  # names do not depend on the times
         return phases.get_feature_names_out().tolist()
 
     @property
-    def positions(self):
-        """Position of the input of each dimension of the torus."""
-        names = self.names
-        return [names.index(column) for column, _ in self.dimensions] + list(
-            range(len(names) - len(self._calendar_names()), len(names))
+    def circles(self):
+        """Name of the input of each period."""
+        return [column for column, _ in self.dimensions] + self.calendar_names
+
+    @property
+    def slopes(self):
+        """Columns whose slopes are part of the model, in the order of its plain columns."""
+        return slope_inputs(self.terms)
+
+    @property
+    def has_time_slope(self):
+        """Whether the model has a line in the time of the rows."""
+        return self.time is not None and self.time in self.slopes
+
+    @property
+    def needs_time(self):
+        """Whether the model has the time of the rows in its terms."""
+        return self.time is not None and self.time in named_inputs(self.terms)
+
+    def unit(self, column):
+        """What a slope along a column is told per."""
+        if self.axis is not None and self.needs_time and column == self.time:
+            return self.axis.unit
+        return f"unit of {column}"
+
+    def expression(self, family, max_interaction, X):
+        """The model as an expression over the names of the inputs.
+
+        Where no period is known, slow change beside what repeats is part of it, unless terms are given.
+
+        Parameters
+        ----------
+        family : str
+            Family of the kernel along the periods.
+        max_interaction : int or None
+            Largest number of periods that interact.
+        X : pandas.DataFrame
+            Inputs of the rows to fit.
+
+        Returns
+        -------
+        Expression
+        """
+        circles = tuple(
+            Circle(name, period, family, period_bounds=self._period_bounds(name, period))
+            for name, period in zip(self.circles, self.periods, strict=True)
         )
+        product = Product(circles, max_interaction=max_interaction)
+        if self.terms is not None:
+            return product + self.terms
+        if all(period == "auto" for period in self.periods):
+            names = list(dict.fromkeys(self.circles))
+            return product + slow_change(X[names].to_numpy(), names)
+        return product
+
+    def _period_bounds(self, name, period):
+        if period == "auto" or name not in self.learned:
+            return None
+        return period / _FARTHEST, period * _FARTHEST
 
     @property
     def periods(self):
@@ -145,25 +232,23 @@ class TableInputs:
         return [period for _, period in self.dimensions] + calendar
 
     @property
-    def is_searched(self):
-        """Whether a period has to be found."""
-        return any(period == "auto" for _, period in self.dimensions)
-
-    @property
-    def is_learned(self):
-        """Whether a period is learned."""
-        return self.is_searched or bool(self.learned)
-
-    @property
-    def has_trend(self):
-        """Whether slow change is looked for beside the periods: where none of them is known."""
-        return all(period == "auto" for period in self.periods)
+    def learns_period(self):
+        """Which periods are learned."""
+        return [
+            period == "auto" or name in self.learned for name, period in zip(self.circles, self.periods, strict=True)
+        ]
 
     @property
     def columns(self):
         """Columns of the table that predictions need."""
         calendar = [] if self.calendar is None else [self.calendar[0]]
-        return list(dict.fromkeys([column for column, _ in self.dimensions] + calendar))
+        return list(dict.fromkeys([column for column, _ in self.dimensions] + calendar + self._term_columns))
+
+    @property
+    def _term_columns(self):
+        """Columns that terms alone need; the time is read on its own."""
+        known = [*self.circles, self.time]
+        return [name for name in named_inputs(self.terms) if name not in known]
 
     def read(self, frame, source):
         """Columns of a table that predictions need, checked.
@@ -182,6 +267,9 @@ class TableInputs:
         columns = {column: self._read_dimension(frame, column, source) for column, _ in self.dimensions}
         if self.calendar is not None:
             columns[self.calendar[0]] = self._read_calendar(frame, self.calendar[0], source)
+        for name in self._term_columns:
+            is_category = name in category_inputs(self.terms)
+            columns[name] = level_column(frame, name, source) if is_category else self._read_term(frame, name, source)
         return columns
 
     def read_numbers(self, frame, column, source):
@@ -211,13 +299,24 @@ class TableInputs:
             return self.read_numbers(frame, self.time, source)
         return _read_times(frame, self.time, source, self.timezone, self.date_format)
 
-    def to_inputs(self, columns):
+    def with_axis(self, order):
+        """The same, knowing from when on the time of a row is counted, if the terms have it."""
+        if not self.needs_time:
+            return self
+        axis = TimeAxis.from_order(order)
+        return replace(self, axis=replace(axis, zero=0.0) if axis.kind == "number" else axis)
+
+    def to_inputs(self, columns, order=None, source=TABLE):
         """Inputs of the regressor.
 
         Parameters
         ----------
         columns : dict of str to pandas.Series
             Complete columns, see :meth:`read`.
+        order : pandas.Series, optional
+            Times of the rows, if the terms have them.
+        source : str or Path, optional
+            What errors call the table.
 
         Returns
         -------
@@ -230,8 +329,11 @@ class TableInputs:
         if self.calendar is not None:
             phases = CalendarPhases(self.calendar[1], whole_days=self.whole_days)
             phases = phases.fit_transform(columns[self.calendar[0]])
-            values.update(zip(self._calendar_names(), phases.T, strict=True))
-        return pandas.DataFrame(values, index=index)
+            values.update(zip(self.calendar_names, phases.T, strict=True))
+        values |= {name: columns[name].to_numpy() for name in self._term_columns}
+        if self.axis is not None and self.needs_time and self.time not in values:
+            values[self.time] = self.axis.to_numbers(order, source)
+        return pandas.DataFrame({name: values[name] for name in self.names}, index=index)
 
     def check_cycles(self, X, source):
         """Raise if a cycle of the calendar has the same place in all of many rows, from which nothing can be learned.
@@ -246,7 +348,7 @@ class TableInputs:
         if self.calendar is None:
             return
         column, cycles = self.calendar
-        for cycle, name in zip(cycles, self._calendar_names(), strict=True):
+        for cycle, name in zip(cycles, self.calendar_names, strict=True):
             values = X[name].to_numpy()
             if (values == values[0]).all():
                 shared = "time of day" if cycle == "day" else f"day of the {cycle}"
@@ -271,6 +373,14 @@ class TableInputs:
             f"Column {column!r} of {source} holds times, such as {first[0]}, not numbers: give it to the calendar "
             f"({word('calendar', column)}), or count hours or days from some start."
         )
+
+    def _read_term(self, frame, column, source):
+        if column == TIME and not holds_numbers(frame, column):
+            raise TableError(
+                f"terms have {TIME!r}, but nothing orders the rows: name the column that does ({word('time', 'date')}) "
+                f"or give times to the calendar ({word('calendar', 'date')})."
+            )
+        return self._read_dimension(frame, column, source)
 
     def _read_calendar(self, frame, column, source):
         """Times of the calendar on the clock of the model; an error if that is not known."""

@@ -9,20 +9,20 @@ from scipy.special import ndtri
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from torusgp.fitting.learning import limited_blas
+from torusgp.fitting.schedule import limited_blas
 from torusgp.tables.models._files import from_notes, load_regressor, to_notes
+from torusgp.tables.models._holdout import hold_out
 from torusgp.tables.models._inputs import TableInputs, zone_name
-from torusgp.tables.models._judgement import Judgement, hold_out
 from torusgp.tables.models._parameters import check_parameters
 from torusgp.tables.models._quantiles import quantile_name
-from torusgp.tables.models._regressors import fit_regressor, scout
+from torusgp.tables.models._regressors import fit_regressor
 from torusgp.tables.models._rows import TABLE, Rows, find_complete, numbered, read_noise, to_table, unless_input
-from torusgp.tables.models._summary import summarise
-from torusgp.tables.models._time_axis import TimeAxis
-from torusgp.tables.models._trend import fit_with_line
+from torusgp.tables.models._slopes import estimate_slopes, inflated_std
+from torusgp.tables.models._summary import part_stds, summarise
 from torusgp.tables.models._warnings import warn_about
 from torusgp.tables.models._words import word
 from torusgp.tables.reading import TableError
+from torusgp.views.scores import Scores
 
 FEWEST_ROWS = 20  # to learn from
 _QUANTILES = (0.05, 0.5, 0.95)
@@ -44,8 +44,8 @@ class TableModel(BaseEstimator):
     """Gaussian-process regression on the columns of a table, which repeat with known or unknown periods.
 
     It is what ``torusgp fit`` and ``torusgp predict`` do, in Python: a :class:`~torusgp.TorusGPRegressor` that knows
-    which columns its inputs are, judges itself on rows held out, and minds that the noise of neighbouring rows may be
-    correlated.
+    which columns its inputs are, evaluates itself on rows held out, and minds that the noise of neighbouring rows may
+    be autocorrelated.
 
     Parameters
     ----------
@@ -70,18 +70,22 @@ class TableModel(BaseEstimator):
         as 31.01.2024, whose day comes first.
     learn_period : str or sequence of str, default=()
         Columns whose periods are learned: from where ``periods`` gives them, or from where they are found.
-    trend : {"linear", None}, default=None
-        "linear" for a target that also rises or falls steadily with ``time``: a straight line, estimated together with
-        what repeats by generalised least squares, which goes on in forecasts. The uncertainty of its slope is part of
-        their intervals; that the change goes on at all is taken for granted.
+    terms : Expression, optional
+        What the target depends on beside what repeats, added to it: a sum over names of columns, such as
+        ``Slope("time") + Line("temperature") + Category("holiday")``; see :class:`~torusgp.TorusGPRegressor`. The name
+        of the column that orders the rows, or "time", is the time of a row: in years of 365.25 days since the first row
+        where it holds dates, else in its own units. Names of the calendar's cycles, such as "hour_of_day", are inputs,
+        too: ``Circle("hour_of_day", 24) * Line("temperature")``. A ``Slope`` goes on in forecasts, and its uncertainty
+        is part of their intervals; that the change goes on at all is taken for granted. By default there are none, but
+        where no period is known: there slow change beside what repeats is part of the model.
     noise : str, optional
         Column of known standard deviations of the target, such as error bars: positive numbers. They decide how much
         each row counts. Their common factor is learned, since error bars are often too small or too large alike: the
         noise of a row has the standard deviation ``noise_factor_`` times its own. Predictions of tables that have this
         column have the noise of their rows, others that of a typical row (the root mean square of the rows fitted).
     redundancy : float or "auto", default="auto"
-        How many rows count as one, since the noise of neighbouring rows is correlated. "auto" estimates it where
-        ``time`` orders the rows, and takes them for independent otherwise; see
+        Number of rows over their effective sample size, as the noise of neighbouring rows is autocorrelated. "auto"
+        estimates it where ``time`` orders the rows, and takes them for independent otherwise; see
         :func:`~torusgp.tables.models.estimate_redundancy`. 1 takes them for independent.
     kernel : str, default="squared_exponential"
         Family of the kernel; see :class:`~torusgp.TorusKernel`.
@@ -97,11 +101,10 @@ class TableModel(BaseEstimator):
     Attributes
     ----------
     model_ : TorusGPRegressor
-        Fitted regressor. Its inputs are named after the columns of numbers and the calendar's cycles. With a trend it
-        is the part that repeats.
-    trend_ : Line or None
-        The line beside it: its ``slope`` per year of dates, or per unit of a column of numbers, with standard error
-        ``std``.
+        Fitted regressor. Its inputs are named after the columns of the table and the calendar's cycles.
+    slopes_ : list of SlopeEstimate
+        Slopes of the terms: each with its ``column``, its ``slope`` per year of dates or per unit of the column, and
+        its standard error ``std``.
     inputs_ : TableInputs
         Where the inputs come from.
     noise_factor_ : float or None
@@ -116,23 +119,23 @@ class TableModel(BaseEstimator):
     correlation_ : Redundancy or None
         The estimate behind it, if there was one.
     n_effective_ : float
-        Number of independent rows that the rows count as.
-    judgement_ : Judgement or None
+        Effective sample size.
+    scores_ : Scores or None
         How predictions fared on rows that were held out.
     is_refitted_ : bool
-        Whether the model was fitted to these rows, too, after it was judged.
+        Whether the model was fitted to these rows, too, after it was evaluated.
 
     Examples
     --------
-    Eight weeks, hour by hour, whose evenings and weekends differ; the last fifth is held out to judge the forecast:
+    Eight weeks, hour by hour, whose evenings and weekends differ; the last fifth is held out to evaluate the forecast:
 
     >>> import numpy as np
     >>> import pandas as pd
     >>> time = pd.date_range("2024-01-01", periods=8 * 168, freq="h")
     >>> busy = np.where(time.day_of_week < 5, 2.0, 1.0) * np.cos(2 * np.pi * (time.hour - 19) / 24)
     >>> frame = pd.DataFrame({"time": time, "demand": 5 + busy + np.random.default_rng(0).normal(0, 0.3, len(time))})
-    >>> model = TableModel("demand", calendar={"time": ["day", "week"]}).fit_and_judge(frame)
-    >>> model.judgement_.n_rows, model.judgement_.r2 > 0.9
+    >>> model = TableModel("demand", calendar={"time": ["day", "week"]}).fit_and_evaluate(frame)
+    >>> model.scores_.n_rows, model.scores_.r2 > 0.9
     (269, True)
     >>> later = pd.DataFrame({"time": ["2024-03-01 19:00", "2024-03-02 19:00"]})  # a Friday, a Saturday
     >>> forecast = model.predict(later)
@@ -154,7 +157,7 @@ class TableModel(BaseEstimator):
         decimal="auto",
         date_format="auto",
         learn_period=(),
-        trend=None,
+        terms=None,
         noise=None,
         redundancy="auto",
         kernel="squared_exponential",
@@ -172,7 +175,7 @@ class TableModel(BaseEstimator):
         self.decimal = decimal
         self.date_format = date_format
         self.learn_period = learn_period
-        self.trend = trend
+        self.terms = terms
         self.noise = noise
         self.redundancy = redundancy
         self.kernel = kernel
@@ -199,13 +202,13 @@ class TableModel(BaseEstimator):
         """
         with _all_or_nothing(self):
             rows = self._read(*to_table(frame, source))
-            self.judgement_, self.is_refitted_ = None, False
+            self.scores_, self.is_refitted_ = None, False
             self._fit(rows)
             warn_about(self, rows)
         return self
 
-    def fit_and_judge(self, frame, holdout=0.2, *, start=None, refit=True, random_state=0, source=TABLE):
-        """Fit to some rows, judge the predictions of the others, and then fit to all.
+    def fit_and_evaluate(self, frame, holdout=0.2, *, start=None, refit=True, random_state=0, source=TABLE):
+        """Fit to some rows, evaluate the predictions of the others, and then fit to all.
 
         Parameters
         ----------
@@ -216,7 +219,7 @@ class TableModel(BaseEstimator):
         start : str or number, optional
             Instead of a share: hold out rows from this time on.
         refit : bool, default=True
-            Fit to all rows afterwards. What was judged is the model that had not seen the rows held out.
+            Fit to all rows afterwards. What was evaluated is the model that had not seen the rows held out.
         random_state : int, default=0
             Determines random rows.
         source : str or Path, optional
@@ -233,7 +236,7 @@ class TableModel(BaseEstimator):
             if n_left < FEWEST_ROWS:
                 raise TableError(
                     f"{held.sum()} of {len(held)} rows are held out, which leaves {n_left} to learn from; "
-                    f"{FEWEST_ROWS} or more are needed. To fit to all rows without judging, use "
+                    f"{FEWEST_ROWS} or more are needed. To fit to all rows without evaluation, use "
                     f"{word('without_holdout')}."
                 )
             with warnings.catch_warnings():
@@ -243,7 +246,7 @@ class TableModel(BaseEstimator):
             tested = rows.take(held)
             self._report("predicting the rows held out")
             mean, std = self._predict(tested)
-            self.judgement_ = Judgement.from_predictions(
+            self.scores_ = Scores.from_predictions(
                 tested.y,
                 mean,
                 std,
@@ -270,6 +273,7 @@ class TableModel(BaseEstimator):
             whole_days=self.whole_days,
             decimal=self.decimal,
             date_format=self.date_format,
+            terms=self.terms,
         )
         check_parameters(self, inputs)
         frame = numbered(frame, source)
@@ -284,10 +288,10 @@ class TableModel(BaseEstimator):
             raise TableError(f"{source} has {complete.sum()} complete rows; {FEWEST_ROWS} or more are needed.")
         if inputs.calendar is not None:
             inputs = replace(inputs, zone=zone_name(columns[inputs.calendar[0]]))
-        self.inputs_ = inputs
-        X = inputs.to_inputs({name: column[complete] for name, column in columns.items()})
-        inputs.check_cycles(X, source)
         order = None if order is None else order[complete]
+        self.inputs_ = inputs = inputs.with_axis(order)
+        X = inputs.to_inputs({name: column[complete] for name, column in columns.items()}, order, source)
+        inputs.check_cycles(X, source)
         scale = None if scale is None else scale[complete].to_numpy()
         return Rows(X, y[complete].to_numpy(), order, scale, source).sorted()
 
@@ -297,25 +301,15 @@ class TableModel(BaseEstimator):
         self._typical_scale = 1.0 if rows.scale is None else float(np.sqrt(np.mean(rows.scale**2)))
         if rows.scale is not None:  # the noise variance that is learned is then that of a typical row
             rows = replace(rows, scale=rows.scale / self._typical_scale)
-        if self.trend is None:
-            fitted, self.trend_ = fit_regressor(self, rows, rows.y, start, self._report), None
-        else:
-            axis = TimeAxis.from_order(rows.order)
-            *fitted, self.trend_ = fit_with_line(
-                lambda y, start: fit_regressor(self, rows, y, start, self._report),
-                axis,
-                rows.X,
-                rows.y,
-                axis.to_numbers(rows.order, TABLE),
-                scout=None if self.inputs_.is_learned else lambda y, start: scout(self, rows, y, start),
-                start=start,
-                noise_scale=rows.scale,
-                report=self._report,
-            )
-        self.model_, self.redundancy_, self.correlation_ = fitted
+        self.model_, self.redundancy_, self.correlation_ = fit_regressor(self, rows, start, self._report)
         self._set_noise_factor()
-        slow = self.model_.trend_
-        self._slow_change_std = None if slow is None else float(np.std(slow.mean(rows.X.to_numpy())))
+        with limited_blas(len(self.model_.coef_)):
+            found = self.correlation_ if self.redundancy_ > 1 else None
+            block_rows = None if found is None else found.block_rows
+            self.slopes_ = estimate_slopes(self.model_, rows, self.inputs_, self.redundancy_, block_rows)
+            self._part_stds = part_stds(self.model_, rows.X)
+        for slope in self.slopes_:
+            self._report(f"slope {slope.slope:.4g} ± {slope.std:.2g} per {slope.per}")
         self.n_rows_, self.n_effective_ = len(rows.y), len(rows.y) / self.redundancy_
         self.__dict__.pop("_summary", None)
         return self
@@ -355,12 +349,12 @@ class TableModel(BaseEstimator):
         names = [quantile_name(quantile) for quantile in quantiles]
         frame, source = to_table(frame, source)
         rows, complete = self._read_inputs(frame, source)
-        mean, std = self._predict(rows, source)
+        mean, std = self._predict(rows)
         values = {"mean": mean, "std": std}
         values |= {name: mean + ndtri(one) * std for name, one in zip(names, quantiles, strict=True)}
         return pandas.DataFrame(values, index=frame.index[complete])
 
-    def judge(self, frame, *, source=TABLE):
+    def evaluate(self, frame, *, source=TABLE):
         """Compare predictions with the targets of a table that the model has not seen.
 
         Parameters
@@ -372,21 +366,19 @@ class TableModel(BaseEstimator):
 
         Returns
         -------
-        Judgement
+        Scores
         """
         frame, source = to_table(frame, source)
         rows = self._read_targets(frame, source)
-        mean, std = self._predict(rows, source)
-        return Judgement.from_predictions(rows.y, mean, std, f"of {source}")
+        mean, std = self._predict(rows)
+        return Scores.from_predictions(rows.y, mean, std, f"of {source}")
 
-    def _predict(self, rows, source=TABLE):
+    def _predict(self, rows):
         """Means and standard deviations of observations."""
         mean, std = self.model_.predict(rows.X, return_std=True, include_noise=self.noise is None)
         if self.noise is not None:
             std = np.hypot(std, self._noise_std(rows))
-        if self.trend_ is None:
-            return mean, std
-        return self.trend_.add_to(self.model_, rows.X, self.trend_.axis.to_numbers(rows.order, source), mean, std)
+        return mean, inflated_std(self.model_, rows.X, std, self.slopes_)
 
     def _noise_std(self, rows):
         """Standard deviation of the noise of rows."""
@@ -394,7 +386,7 @@ class TableModel(BaseEstimator):
         return typical if rows.scale is None else typical * rows.scale / self._typical_scale
 
     def read(self, frame, *, source=TABLE):
-        """Inputs and targets of the regressor, from a table: with a trend, targets without the line.
+        """Inputs and targets of the regressor, from a table.
 
         Parameters
         ----------
@@ -410,10 +402,7 @@ class TableModel(BaseEstimator):
         """
         frame, source = to_table(frame, source)
         rows = self._read_targets(frame, source)
-        if self.trend_ is None:
-            return rows.X, rows.y
-        nothing, time = np.zeros(len(rows.y)), self.trend_.axis.to_numbers(rows.order, source)
-        return rows.X, rows.y - self.trend_.add_to(self.model_, rows.X, time, nothing, nothing)[0]
+        return rows.X, rows.y
 
     def _read_targets(self, frame, source):
         """Rows whose target is known."""
@@ -422,19 +411,20 @@ class TableModel(BaseEstimator):
         return replace(rows, y=y).take(~np.isnan(y))
 
     def _read_inputs(self, frame, source):
-        """Rows without targets, of which the order is known if there is a trend; and which rows are complete."""
+        """Rows without targets, of which the order is known if terms need it; and which rows are complete."""
         check_is_fitted(self, "model_")
         frame = numbered(frame, source)
         columns = self.inputs_.read(frame, source)
-        order = None if self.trend_ is None else self.inputs_.read_order(frame, source, columns)
+        order = self.inputs_.read_order(frame, source, columns) if self.inputs_.needs_time else None
         complete = find_complete([*columns.values(), *unless_input(order, columns)], source, self.drop_missing)
-        X = self.inputs_.to_inputs({name: column[complete] for name, column in columns.items()})
+        order = None if order is None else order[complete]
+        X = self.inputs_.to_inputs({name: column[complete] for name, column in columns.items()}, order, source)
         has_noise = self.noise in frame.columns and frame[self.noise].notna().any()
         scale = read_noise(frame, self.noise, source, self.inputs_) if has_noise else None
         return Rows(
             X,
             np.full(len(X), np.nan),
-            None if order is None else order[complete],
+            order,
             None if scale is None else scale[complete].fillna(self._typical_scale).to_numpy(),
         ), complete
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from torusgp.fitting.learning import limited_blas
-from torusgp.tables.models._rows import TABLE
+from torusgp.fitting.schedule import limited_blas
 from torusgp.tables.reading import place_of_row
 
 _FAR = 8.0  # standard deviations; heavy tails, too, have few rows so far out
@@ -53,9 +52,6 @@ def find_outliers(table, rows):
     """
     with limited_blas(table.model_.index_set_.n_components):
         mean = table.model_.predict(rows.X)
-    if table.trend_ is not None:
-        nothing, time = np.zeros(len(mean)), table.trend_.axis.to_numbers(rows.order, TABLE)
-        mean, _ = table.trend_.add_to(table.model_, rows.X, time, mean, nothing)
     residuals = rows.y - mean
     relative = residuals if rows.scale is None else residuals / rows.scale
     size = np.abs(relative)

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from torusgp.tables.models._inputs import TABLE
 from torusgp.tables.models._words import word
 from torusgp.tables.reading import TableError, complete_rows, place_of_row, read_table
-
-TABLE = "the table"  # where rows come from that were not read from a file
 
 
 @dataclass(frozen=True)

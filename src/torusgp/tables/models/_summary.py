@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from torusgp.tables.models._errors import bounds_reached, length_scale_errors
+from torusgp.estimators.short_form import SLOW_CHANGE
+from torusgp.tables.models._errors import length_scales
 from torusgp.views.analysis import sobol_indices
 
 _DRAWS = 400  # functions that tell the errors of shares
@@ -10,31 +11,25 @@ _DRAWS = 400  # functions that tell the errors of shares
 
 def summarise(table):
     """What a model of a table consists of and how good it is; see :meth:`TableModel.summary`."""
-    model = table.model_
-    size = len(table.inputs_.periods)
-    periods = np.broadcast_to(model.kernel_.period, size)
-    period_errors = np.broadcast_to(getattr(model, "period_std_", np.nan), size)
-    unknown = [table.inputs_.is_learned and _is_learned(table.inputs_, d) for d in range(size)]
-    scales = np.broadcast_to(model.kernel_.length_scale, size)
-    bounds = bounds_reached(model)
-    explains_nothing = table.judgement_ is not None and table.judgement_.explains_nothing
-    if explains_nothing or "lower" in bounds:  # the curvature at a peak of noise is no error of a period
-        period_errors = np.full(size, np.nan)
-    names = table.inputs_.names
-    inputs = [
-        {
-            "name": names[position],
-            "period": periods[d],
-            "period_std": period_errors[d] if unknown[d] else None,
-            "period_is": "learned" if unknown[d] else "given",
-            "length_scale": scales[d],
-            "length_scale_std": error,
-            "length_scale_bound": bounds[d],
-        }
-        for d, (position, error) in enumerate(
-            zip(table.inputs_.positions, np.broadcast_to(length_scale_errors(model), size), strict=True)
+    model, inputs = table.model_, table.inputs_
+    fitted, scales = model.fitted_, length_scales(model.fitted_)
+    explains_nothing = table.scores_ is not None and table.scores_.explains_nothing
+    # the curvature at a peak of noise is no error of a period
+    is_peak = explains_nothing or any(one.bound == "lower" for one in scales[0])
+    period_errors = np.atleast_1d(np.full(1, np.nan) if is_peak else getattr(model, "period_std_", np.nan))
+    circles = []
+    for name, scale, is_learned in zip(inputs.circles, scales[0], inputs.learns_period, strict=True):
+        circles.append(
+            {
+                "name": name,
+                "period": fitted.parameters.period[scale.axis],
+                "period_std": period_errors[scale.axis % len(period_errors)] if is_learned else None,
+                "period_is": "learned" if is_learned else "given",
+                "length_scale": scale.value,
+                "length_scale_std": scale.std,
+                "length_scale_bound": scale.bound,
+            }
         )
-    ]
     found = table.correlation_
     return to_plain(
         {
@@ -51,21 +46,25 @@ def summarise(table):
                 "redundancy_std": None if found is None else found.std,
                 "redundancy_is": "estimated" if found is not None else "given",
             },
-            "inputs": inputs,
+            "inputs": circles,
             "kernel": table.kernel,
-            "columns": model.index_set_.n_components,
+            "columns": len(model.coef_),
             "max_interaction": table.max_interaction,
             "truncation_error": model.truncation_error_,
-            "has_slow_change": model.trend_ is not None,
-            "slow_change_std": table._slow_change_std,
-            "trend": None if table.trend_ is None else table.trend_.summary(),
+            "has_slow_change": SLOW_CHANGE in model.term_names_,
+            "slow_change_std": table._part_stds.get(SLOW_CHANGE),
+            "terms": [] if inputs.terms is None else _terms(table, scales),
+            "slopes": [
+                {name: value for name, value in slope.to_json().items() if name != "inflation"}
+                for slope in table.slopes_
+            ],
             "function_std": function_std(model),
             "signal_std": np.sqrt(model.signal_variance_),
             "noise_std": np.sqrt(model.noise_variance_),
             "noise_column": table.noise,
             "noise_factor": table.noise_factor_,
             "log_evidence": model.log_marginal_likelihood_,
-            "holdout": None if table.judgement_ is None else table.judgement_.to_json(),
+            "holdout": None if table.scores_ is None else table.scores_.to_json(),
             "explains_nothing": explains_nothing,
             "is_refitted": table.is_refitted_,
             "attribution": _attribution(model),
@@ -73,28 +72,78 @@ def summarise(table):
     )
 
 
+def _terms(table, scales):
+    """Terms beside what repeats: how much they vary over the rows, and their length scales."""
+    fitted, found = table.model_.fitted_, []
+    for term, own in list(zip(fitted.prior.terms, scales, strict=True))[1:]:
+        axes = [fitted.prior.torus.axes[one.axis] for one in own]
+        found.append(
+            {
+                "name": term.name,
+                "std": table._part_stds[term.name],
+                "length_scales": [
+                    {"axis": axis.name, "kind": axis.kind, "value": one.value, "std": one.std, "bound": one.bound}
+                    for axis, one in zip(axes, own, strict=True)
+                    if axis.kind != "category"
+                ],
+            }
+        )
+    return found
+
+
+def part_stds(model, X):
+    """Standard deviations over rows of what the terms of a model contribute, by their names.
+
+    All terms beside a period that was found are slow change together.
+
+    Parameters
+    ----------
+    model : TorusGPRegressor
+        Fitted regressor of one target.
+    X : pandas.DataFrame
+        Inputs of the rows.
+
+    Returns
+    -------
+    dict of str to float
+    """
+    if len(model.term_names_) == 1:
+        return {}
+    parts = model.predict_parts(X)
+    stds = dict(zip(model.term_names_, np.std(parts, axis=0).tolist(), strict=True))
+    if SLOW_CHANGE in stds:
+        stds[SLOW_CHANGE] = float(np.std(parts[:, 1:].sum(axis=1)))
+    return stds
+
+
 def function_std(model):
-    """Standard deviation of the predicted function of one target around its mean, over the torus."""
-    return float(np.sqrt(np.sum(model.coef_.ravel()[1:] ** 2) / 2))  # the mean square of a cosine is one half
+    """Standard deviation of what repeats, of one target, around its mean: over the torus."""
+    fitted = model.fitted_
+    frequencies = fitted.index_set.frequencies
+    share = np.repeat(fitted.prior.at(fitted.parameters, frequencies).ratios()[0, :, 0], 2)[1:]
+    weights = share * fitted.posterior.weights[: fitted.n_fourier, 0]
+    return float(np.sqrt(np.sum(weights[1:] ** 2) / 2))  # the mean square of a cosine is one half
 
 
-def of_today(summary, model):
+def upgrade_summary(summary, model):
     """A summary from a file, with what is told today."""
-    today = {name: value for name, value in summary.items() if name != "has_trend"}
+    today = {name: value for name, value in summary.items() if name not in ("has_trend", "trend")}
     if "has_trend" in summary:  # its size was not told
         today |= {"has_slow_change": summary["has_trend"], "slow_change_std": None}
+    if "slopes" not in summary:
+        line = summary.get("trend")
+        told = [] if line is None else [{"column": line["column"], "slope": line["slope"], "std": line["slope_std"]}]
+        today |= {"terms": [], "slopes": [one | {"per": line["per"], "is_time": True} for one in told]}
     return {"function_std": function_std(model)} | today
 
 
-def _is_learned(inputs, dimension):
-    if dimension >= len(inputs.dimensions):
-        return False
-    column, period = inputs.dimensions[dimension]
-    return period == "auto" or column in inputs.learned
-
-
 def _attribution(model):
-    """Shares of the inputs and of their interactions in the variance of the function, the largest first."""
+    """Shares of the inputs and of their interactions in the variance of what repeats, the largest first.
+
+    They are those of one product of circles: none where other terms depend on the same axes.
+    """
+    if len(model.fitted_.prior.terms) > 1:
+        return []
     try:
         indices = sobol_indices(model, n_samples=_DRAWS)
     except ValueError:  # a constant function has none

@@ -57,7 +57,7 @@ class TimeAxis:
         if _kind(order) != self.kind:
             names = {"number": "numbers", "time": "times without a time zone", "zoned time": "times with a time zone"}
             raise TableError(
-                f"Column {self.column!r} of {source} has {names[_kind(order)]}, but the trend of the model was fitted "
+                f"Column {self.column!r} of {source} has {names[_kind(order)]}, but the model was fitted "
                 f"to {names[self.kind]}."
             )
         if self.kind == "number":

@@ -73,7 +73,7 @@ def turns_of(inputs, order):
     if inputs.calendar is None:
         return []
     cycles = inputs.calendar[1]
-    names = inputs.names[-len(cycles) :]
+    names = inputs.calendar_names
     return [
         Turns(cycle, name, float(span * YEAR / _DAYS[cycle]), True) for cycle, name in zip(cycles, names, strict=True)
     ]

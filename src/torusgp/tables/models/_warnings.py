@@ -2,10 +2,7 @@
 
 import warnings
 
-import numpy as np
-
-from torusgp.tables.models._errors import bounds_reached
-from torusgp.tables.models._judgement import MIDDLE
+from torusgp.tables.models._errors import length_scales
 from torusgp.tables.models._outliers import find_outliers
 from torusgp.tables.models._turns import few_turns
 from torusgp.tables.models._words import word
@@ -24,25 +21,26 @@ def warn_about(table, rows):
         The rows that it was fitted to.
     """
     few, outliers = few_turns(table.inputs_, rows.order), find_outliers(table, rows)
-    messages = [*_of_length_scales(table), *_of_turns(few, table.trend_ is not None)]
+    messages = [*_of_length_scales(table), *_of_turns(few, table.inputs_.has_time_slope)]
     # what follows from a cause that is told is not told, too
     messages += _of_outliers(outliers) or _of_error_bars(table)
-    if table.judgement_ is not None:
-        messages += _of_judgement(table, bool(few), outliers is not None)
+    if table.scores_ is not None:
+        messages += _of_scores(table, bool(few), outliers is not None)
     for message in messages:
         warnings.warn(message, stacklevel=3)
 
 
 def _of_length_scales(table):
-    reached = zip(_dimension_names(table), bounds_reached(table.model_), strict=True)
-    names = [name for name, bound in reached if bound == "lower"]
-    if not names:
+    fitted = table.model_.fitted_
+    found = [one for term in length_scales(fitted, errors=False) for one in term if one.bound == "lower"]
+    found = [one for one in found if fitted.prior.torus.axes[one.axis].kind == "circle"]
+    if not found:
         return []
+    names = list(dict.fromkeys(_axis_name(fitted, one.axis) for one in found))
     verb = "is at its" if len(names) == 1 else "are at their"
     return [
-        f"The length scale{'s' * (len(names) > 1)} of {', '.join(names)} {verb} lower bound, "
-        f"{table.model_.length_scale_bounds[0]:g}: the model follows single rows instead of what repeats. Check "
-        "the period and its units, and look for outliers."
+        f"The length scale{'s' * (len(names) > 1)} of {', '.join(names)} {verb} lower bound, {found[0].lower:g}: the "
+        "model follows single rows instead of what repeats. Check the period and its units, and look for outliers."
     ]
 
 
@@ -58,7 +56,7 @@ def _of_turns(few, has_line):
     if unfinished:
         messages.append(
             f"The rows cover less than one turn of {', '.join(turns.name for turns in unfinished)}, part of which "
-            f"looks like a line: forecasts along it may be far off. Leave out {word('trend')}, or fit to more rows."
+            f"looks like a line: forecasts along it may be far off. Leave out {word('slope')}, or fit to more rows."
         )
     return messages
 
@@ -90,57 +88,55 @@ def _of_error_bars(table):
     ]
 
 
-def _of_judgement(table, has_few_turns, has_outliers):
-    judgement, messages = table.judgement_, []
-    if judgement.drifts and not has_few_turns:
-        messages.append(_drift(judgement, table.trend))
-    if judgement.explains_nothing:
+def _of_scores(table, has_few_turns, has_outliers):
+    scores, messages = table.scores_, []
+    if scores.is_biased and not has_few_turns:
+        messages.append(_bias(scores, table.inputs_.has_time_slope))
+    if scores.explains_nothing:
         messages.append(
-            f"The model explains nothing of the rows held out (R2 {judgement.r2:.2g}): their mean predicts them as "
+            f"The model explains nothing of the rows held out (R2 {scores.r2:.2g}): their mean predicts them as "
             "well. Check the periods and their units (a turn is 360 degrees, or 6.2832 radians), and look for "
             "outliers."
         )
     is_explained = has_outliers or has_few_turns or bool(messages)
-    if judgement.misses_middle and judgement.middle > MIDDLE and not has_outliers:
+    if scores.is_too_wide and not has_outliers:
         messages.append(
-            "Errors are far from normal, or differ in size from row to row: 50 % intervals hold "
-            f"{100 * judgement.middle:.0f} % of the rows held out, and are not to be trusted. For counts or heavy "
+            "Errors are far from normal, or differ in size from row to row: 50 % intervals contain "
+            f"{100 * scores.middle:.0f} % of the rows held out, and are not to be trusted. For counts or heavy "
             "tails take logarithms, add up over longer spans, or use another likelihood (documentation: "
             "interoperability)"
             + (f"; if error bars are known, give them ({word('noise', 'error')})." if table.noise is None else ".")
         )
-    elif judgement.misses_middle and judgement.middle < MIDDLE and not is_explained:
+    elif scores.is_too_narrow and not is_explained:
         messages.append(
-            f"Intervals are too narrow for the rows held out: 50 % intervals hold {100 * judgement.middle:.0f} % of "
+            f"Intervals are too narrow for the rows held out: 50 % intervals contain {100 * scores.middle:.0f} % of "
             "them. They may differ from the rows before, or errors are far from normal."
         )
     return messages
 
 
-def _dimension_names(table):
-    """Names of the dimensions of the torus; with the period where an input feeds several."""
-    names = [table.inputs_.names[position] for position in table.inputs_.positions]
-    periods = np.broadcast_to(table.model_.kernel_.period, len(names))
-    return [
-        repr(name) if names.count(name) == 1 else f"{name!r} (period {period:.6g})"
-        for name, period in zip(names, periods, strict=True)
-    ]
+def _axis_name(fitted, axis):
+    """Name of an axis; with the period where an input feeds several."""
+    axes, period = fitted.prior.torus.axes, fitted.parameters.period
+    name = fitted.prior.torus.names[axes[axis].input]
+    circles = [one for one in axes if one.kind == "circle" and one.input == axes[axis].input]
+    return repr(name) if len(circles) == 1 else f"{name!r} (period {period[axis]:.6g})"
 
 
-def drift_remedy(trend):
+def bias_remedy(has_line):
     """What to do if the rows held out lie above or below their predictions."""
-    if trend is None:
+    if not has_line:
         return (
-            f"If it goes on to change steadily, {word('trend')} takes that into account; if it has changed once, fit "
+            f"If it goes on to change steadily, {word('slope')} takes that into account; if it has changed once, fit "
             "to the rows since then."
         )
     return "It has not gone on along the line of the rows before: fit to later rows, or expect wider intervals."
 
 
-def _drift(judgement, trend):
+def _bias(scores, has_line):
     """What is wrong if the rows held out lie above or below their predictions."""
-    bias, error = judgement.bias, judgement.bias_std
+    bias, error = scores.bias, scores.bias_std
     return (
         f"The level has changed: the rows held out lie {'above' if bias > 0 else 'below'} their predictions by "
-        f"{abs(bias):.3g} ± {error:.2g} on average, more than chance would allow. {drift_remedy(trend)}"
+        f"{abs(bias):.3g} ± {error:.2g} on average, more than chance would allow. {bias_remedy(has_line)}"
     )

@@ -9,7 +9,7 @@ _WORDS = {
     "calendar": ("calendar={{{0!r}: ['day', 'week', 'year']}}", "--calendar {0}=day,week,year"),
     "time": ("time={0!r}", "--time {0}"),
     "timezone": ("timezone={0!r}", "--timezone {0}"),
-    "trend": ("trend='linear'", "--trend linear"),
+    "slope": ("terms=Slope('time')", "--slope time"),
     "noise": ("noise={0!r}", "--noise-column {0}"),
     "two_periods": (
         "periods={{{0!r}: ['auto', 'auto']}} with max_interaction=1",
@@ -17,7 +17,7 @@ _WORDS = {
     ),
     "redundancy": ("redundancy", "--redundancy"),
     "drop_missing": ("drop_missing=True", "--drop-missing"),
-    "without_holdout": ("fit instead of fit_and_judge", "--holdout 0"),
+    "without_holdout": ("fit instead of fit_and_evaluate", "--holdout 0"),
 }
 
 

@@ -11,6 +11,7 @@ from torusgp.tables.reading._columns import complete_rows
 from torusgp.tables.reading._errors import TableError
 from torusgp.tables.reading._files import place_of_row, read_table, table_as_written
 from torusgp.tables.reading._layout import TextLayout, text_layout
+from torusgp.tables.reading._levels import level_column, to_level
 from torusgp.tables.reading._numbers import holds_numbers, numeric_column
 from torusgp.tables.reading._times import time_column
 
@@ -19,10 +20,12 @@ __all__ = [
     "TextLayout",
     "complete_rows",
     "holds_numbers",
+    "level_column",
     "numeric_column",
     "place_of_row",
     "read_table",
     "table_as_written",
     "text_layout",
     "time_column",
+    "to_level",
 ]

@@ -12,6 +12,7 @@ from torusgp.views.plotting._gram_matrix import GramMatrixDisplay
 from torusgp.views.plotting._index_set import IndexSetDisplay
 from torusgp.views.plotting._inpainting import InpaintingDisplay
 from torusgp.views.plotting._kernel_approximation import KernelApproximationDisplay
+from torusgp.views.plotting._parts import PartsDisplay
 from torusgp.views.plotting._periodogram import PeriodogramDisplay
 from torusgp.views.plotting._prediction import PredictionDisplay
 from torusgp.views.plotting._residual import ResidualDisplay
@@ -27,6 +28,7 @@ __all__ = [
     "IndexSetDisplay",
     "InpaintingDisplay",
     "KernelApproximationDisplay",
+    "PartsDisplay",
     "PeriodogramDisplay",
     "PredictionDisplay",
     "ResidualDisplay",

@@ -47,7 +47,7 @@ class AttributionDisplay:
     >>> X = rng.uniform(0, [24, 7], (300, 2))
     >>> y = np.cos(2 * np.pi * X[:, 0] / 24) + 0.1 * rng.normal(size=300)
     >>> display = AttributionDisplay.from_estimator(TorusGPRegressor(period=[24, 7]).fit(X, y))
-    >>> bool(display.share[display.labels.index("input 0")] > 0.98)
+    >>> bool(display.share[display.labels.index("x0")] > 0.98)
     True
     """
 
@@ -81,6 +81,8 @@ class AttributionDisplay:
         share, lower, upper = (
             values[:, output] if several else values for values in (indices.share, *indices.interval(coverage))
         )
+        if np.isnan(share).any():
+            raise ValueError(f"The predicted function of output {output} is constant: it has no variance to attribute.")
         orders = tuple(len(component) for component in indices.components)
         rest = float(indices.rest[output] if several else indices.rest)
         return cls(indices.labels, orders, share, lower, upper, coverage, rest)

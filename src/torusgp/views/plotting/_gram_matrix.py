@@ -31,7 +31,7 @@ class GramMatrixDisplay:
     >>> from torusgp import TorusKernel
     >>> from torusgp.kernels.index_sets import tensor
     >>> X = np.random.default_rng(0).uniform(size=(20, 2))
-    >>> display = GramMatrixDisplay.from_kernel(TorusKernel(), tensor(2, 3), X)
+    >>> display = GramMatrixDisplay.from_kernel(TorusKernel(period=1.0), tensor(2, 3), X)
     >>> bool(abs(display.error).max() <= display.truncation_error + 1e-12)
     True
     """

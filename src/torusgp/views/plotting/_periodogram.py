@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from torusgp.estimators.features import resolve_columns
 from torusgp.kernels.lattices import lattice_points
+from torusgp.views.dimensions import periodic_cell
 from torusgp.views.plotting._base import LINES, MARKERS, OKABE_ITO, add_colour_bar, import_pyplot
 
 _MOST_HARMONICS = 5  # of each period, marked along a line
@@ -54,7 +54,7 @@ class PeriodogramDisplay:
                 f"{self.power.shape}."
             )
         self.periods = tuple(_to_cell(period, dimension) for period in periods)
-        self.names = tuple(f"input {d}" for d in range(dimension)) if names is None else tuple(names)
+        self.names = tuple(f"x{d}" for d in range(dimension)) if names is None else tuple(names)
         if len(self.names) != dimension:
             raise ValueError(f"names must be {dimension}, one for each input, got {self.names!r}.")
 
@@ -92,14 +92,13 @@ class PeriodogramDisplay:
         """
         if getattr(estimator, "period_search_", None) is None:
             raise ValueError("The regressor searched no period: fit it with period='auto', or use find_period.")
-        periodogram, period = estimator.period_search_.periodogram, estimator.kernel_.period
+        periodogram, torus = estimator.period_search_.periodogram, estimator.fitted_.prior.torus
         dimension = len(periodogram.frequencies)
+        axes, cell = periodic_cell(estimator.fitted_)
         if names is None:
-            # one input may feed several dimensions of the torus; it has one periodogram
-            columns = resolve_columns(estimator, estimator.columns)[:dimension]
-            known = getattr(estimator, "feature_names_in_", None)
-            names = [f"input {j}" if known is None else str(known[j]) for j in columns]
-        periods = np.ravel(period) if dimension == 1 else [period]
+            # one input may feed several circles; it has one periodogram
+            names = [torus.names[torus.axes[d].input] for d in axes[:dimension]]
+        periods = np.diagonal(cell) if dimension == 1 else [cell]
         return cls(periodogram.frequencies, periodogram.power, periods, names)
 
     def reciprocal_points(self):

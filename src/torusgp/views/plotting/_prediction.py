@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 from scipy.special import ndtri
 
-from torusgp.estimators.features import resolve_columns
+from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.views.plotting._base import OKABE_ITO, import_pyplot
 
 _MOST_MARKERS = 1000  # observations drawn on a map; more would hide it
@@ -85,9 +85,10 @@ class PredictionDisplay:
         features : int, str or pair of these, optional
             Inputs that vary, by position or name; by default the first two, or the only one.
         at : array-like of shape (n_features,), optional
-            Values of the others (those of inputs that vary are not used); by default the medians of X, or zero.
+            Values of the others (those of inputs that vary are not used); by default the medians of X and the most
+            frequent levels, or without X zero, the middle of the range of a line and the first level.
         limits : pair of float, or one pair for each input that varies, optional
-            Range of each; by default that of X or, without, one period.
+            Range of each; by default that of X or, without, one period or the range of a line.
         n_points : int, optional
             Points along each input; by default 400 for a line and 120 for maps.
         include_noise : bool, default=True
@@ -99,7 +100,7 @@ class PredictionDisplay:
         -------
         PredictionDisplay
         """
-        X = None if X is None else np.asarray(X, dtype=float)
+        X = None if X is None else np.asarray(X)
         n_features = estimator.n_features_in_
         positions, names = _resolve_features(estimator, features)
         if limits is None:
@@ -107,12 +108,12 @@ class PredictionDisplay:
         limits = np.broadcast_to(np.asarray(limits, dtype=float), (len(positions), 2))
         size = n_points or (400 if len(positions) == 1 else 120)
         grid = tuple(np.linspace(low, high, size) for low, high in limits)
-        if at is None:
-            at = np.zeros(n_features) if X is None else np.median(X, axis=0)
-        at = np.asarray(at, dtype=float)
-        if at.shape != (n_features,):
-            raise ValueError(f"at must have shape ({n_features},), got {at.shape}.")
-        points = np.tile(at, (size ** len(positions), 1))
+        held = [_default_value(estimator, X, j) for j in range(n_features)] if at is None else list(at)
+        if len(held) != n_features:
+            raise ValueError(f"at must hold {n_features} values, one for each input, got {len(held)}.")
+        is_numeric = all(isinstance(value, int | float | np.number) for value in held)
+        points = np.empty((size ** len(positions), n_features), dtype=float if is_numeric else object)
+        points[:] = held
         for position, values in zip(positions, np.meshgrid(*grid), strict=True):
             points[:, position] = values.ravel()
         with warnings.catch_warnings():
@@ -123,7 +124,7 @@ class PredictionDisplay:
         mean, std = (_choose(values, output).reshape(shape) for values in (mean, std))
         observations = None
         if X is not None and y is not None and len(positions) == n_features:
-            observations = X[:, positions], _choose(np.asarray(y, dtype=float), output)
+            observations = X[:, positions].astype(float), _choose(np.asarray(y, dtype=float), output)
         return cls(grid, mean, std, names, include_noise, observations)
 
     def plot(self, ax=None, *, coverage=0.95, **kwargs):
@@ -220,18 +221,45 @@ def _resolve_features(estimator, features):
         or not all(0 <= j < n_features for j in positions)
     ):
         raise ValueError(f"features must be one or two different ones of {n_features} inputs, got {features!r}.")
-    return positions, tuple(str(known[j]) if known else f"input {j}" for j in positions)
+    return positions, tuple(str(known[j]) if known else f"x{j}" for j in positions)
+
+
+def _axes_of(estimator, position):
+    """Positions and axes of the torus that an input feeds; none for other regressors."""
+    if not isinstance(estimator, TorusGPRegressor):
+        return []
+    return [(d, axis) for d, axis in enumerate(estimator.fitted_.prior.torus.axes) if axis.input == position]
 
 
 def _default_limits(estimator, X, position):
+    axes = _axes_of(estimator, position)
+    if any(axis.kind == "category" for _, axis in axes):
+        raise ValueError(f"Input {position} is a category, whose levels are no line: use EffectDisplay.")
     if X is not None:
-        return X[:, position].min(), X[:, position].max()
-    if not hasattr(estimator, "kernel_"):
+        values = X[:, position].astype(float)
+        return values.min(), values.max()
+    if not isinstance(estimator, TorusGPRegressor):
         raise ValueError("Without X the range of the inputs is not known: give X or limits.")
-    columns = np.asarray(resolve_columns(estimator, estimator.columns))
-    if position not in columns:
+    if not axes:
         raise ValueError(f"Input {position} feeds no dimension of the torus: give X or limits.")
-    return 0.0, np.abs(estimator.kernel_.cell(len(columns))[:, columns == position]).max()
+    lines = [axis for _, axis in axes if axis.kind == "line"]
+    if lines:
+        return min(axis.low for axis in lines), max(axis.high for axis in lines)
+    period = estimator.fitted_.parameters.period
+    cell = period if period.ndim == 2 else np.diag(period)
+    return 0.0, np.abs(cell[:, [d for d, _ in axes]]).max()
+
+
+def _default_value(estimator, X, position):
+    axes = [axis for _, axis in _axes_of(estimator, position)]
+    levels = [axis.levels for axis in axes if axis.kind == "category"]
+    if levels:
+        column = None if X is None else X[:, position].tolist()
+        return levels[0][0] if column is None else max(levels[0], key=column.count)
+    if X is not None:
+        return float(np.median(X[:, position].astype(float)))
+    lines = [(axis.low + axis.high) / 2 for axis in axes if axis.kind == "line"]
+    return lines[0] if lines else 0.0
 
 
 def _choose(values, output):

@@ -38,7 +38,7 @@ class SpectrumDisplay:
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(size=(300, 1))
     >>> y = np.sin(2 * np.pi * 3 * X[:, 0]) + 0.1 * rng.normal(size=300)
-    >>> model = TorusGPRegressor(n_components=21).fit(X, y)
+    >>> model = TorusGPRegressor(period=1.0, n_components=21).fit(X, y)
     >>> display = SpectrumDisplay.from_estimator(model)
     >>> display.frequencies[display.power.argmax()].tolist()
     [3]
@@ -65,21 +65,16 @@ class SpectrumDisplay:
         -------
         SpectrumDisplay
         """
-        frequencies = estimator.index_set_.frequencies
-        prior = estimator.prior_variance_
-        prior = prior if prior.ndim == 1 else prior[:, output]
-        noise = np.atleast_1d(estimator.noise_variance_)[output]
-        linear, _ = estimator.statistics_.linear(estimator.index_set_, estimator.intercept)
-        posterior = evidence(linear, prior, noise, output)
-        kept = posterior.inverse_diagonal()
-        power = posterior.weights**2 + prior * kept
-        first = int(np.any(estimator.intercept_variance_))
-        return cls(
-            frequencies[first:],
-            _per_frequency(prior)[first:],
-            _per_frequency(power)[first:],
-            1 - _per_frequency(kept)[first:],
-        )
+        fitted = estimator.fitted_
+        n_fourier = fitted.n_fourier  # plain columns come after these, and have no frequency
+        prior, noise = fitted.prior_variances[:, output], fitted.noise_variance[output]
+        posterior = evidence(fitted.linear, prior, noise, output)
+        kept = posterior.inverse_diagonal()[:n_fourier]
+        prior = prior[:n_fourier]
+        power = posterior.weights[:n_fourier] ** 2 + prior * kept
+        first = int(fitted.prior.intercept_variance[output] > 0)
+        values = (_per_frequency(one)[first:] for one in (prior, power, 1 - kept))
+        return cls(fitted.index_set.frequencies[first:], *values)
 
     def plot(self, ax=None, *, kind="sorted", **kwargs):
         """Draw prior variance and posterior power on a logarithmic scale.

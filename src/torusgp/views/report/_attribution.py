@@ -4,7 +4,7 @@ import numpy as np
 
 from torusgp.views.plotting._base import OKABE_ITO
 from torusgp.views.report._markup import element, join, table
-from torusgp.views.report._numbers import TIMES, percent
+from torusgp.views.report._numbers import TIMES, listed, percent
 
 _MOST_ROWS = 12
 _COLOURS = (OKABE_ITO[0], OKABE_ITO[4], OKABE_ITO[2])  # one dimension, two, three or more
@@ -14,22 +14,25 @@ _BAR_HEIGHT = 16
 def attribution(subject):
     """Section of the shares."""
     if len(subject.dimensions) == 1:
-        return element("p", "There is one input with one period: all that varies in predictions comes from it.")
+        return element("p", "There is one input: all that varies in predictions comes from it.")
     legend = element(
         "p",
         "How much of the variance of the predicted function comes from each input alone, and from inputs that act "
         f"together ({TIMES}). Shares add up to 100 %; the thin line is the 95 % interval. "
-        '"Takes part in" adds up all shares that an input has a part in: what would be lost without it.',
+        '"Takes part in" adds up all shares that an input has a part in: what would be lost without it.'
+        f"{_weighting(subject)}",
     )
     has_shares = any(subject.why_no_shares(output) is None for output in subject.drawn_outputs)
     shares = subject.for_each_output(lambda output: _shares(subject, output))
-    return join([legend, _slow_note(subject), shares]) if has_shares else shares
+    return join([legend, shares]) if has_shares else shares
 
 
-def _slow_note(subject):
-    if subject.model.trend_ is None:
-        return None
-    return element("p", "Slow change beside the period is not counted.", class_="note")
+def _weighting(subject):
+    """How values of inputs that do not repeat are weighted."""
+    names = [one.name for one in subject.dimensions if not one.is_periodic]
+    if not names:
+        return ""
+    return f" Values of {listed(names)} count as often as the rows have them, each on its own."
 
 
 def _shares(subject, output):

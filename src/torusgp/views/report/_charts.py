@@ -17,6 +17,7 @@ _WIDTH, _HEIGHT = 440, 290
 _TOP, _RIGHT, _BOTTOM = 12, 14, 46
 _CHARACTER = 6.4  # width of a digit of tick labels
 _DASHES = (None, "7 3", "2 3", "9 3 2 3")  # so that colour alone does not carry the meaning
+_BESIDE = 9  # between points of several lines at one position
 _CROSS = 2.6  # half the size of a cross
 
 
@@ -67,6 +68,12 @@ class Axis:
             ticks = places, [number(place, max(2, digits)) for place in places]
         return cls(label, float(low), float(high), tuple(zip(*ticks, strict=True)))
 
+    @classmethod
+    def along(cls, dimension):
+        """The axis of a dimension."""
+        low, high = dimension.ends
+        return cls.between(dimension.axis_label, low, high, dimension.ticks())
+
     def scale(self, values, start, stop):
         """Places of values between two ends."""
         return start + (np.asarray(values, dtype=float) - self.low) / (self.high - self.low) * (stop - start)
@@ -88,7 +95,7 @@ def round_ticks(low, high, most=6):
     return [float(i * step) + 0.0 for i in np.arange(first, last + 1)]  # without negative zeros
 
 
-def line_chart(x, lines, x_axis, y_axis, title, sayings, *, zero=False):
+def line_chart(x, lines, x_axis, y_axis, title, sayings, *, zero=False, joined=True):
     """Lines with bands, the value of which is said under the pointer.
 
     Parameters
@@ -105,6 +112,8 @@ def line_chart(x, lines, x_axis, y_axis, title, sayings, *, zero=False):
         What to say of each position.
     zero : bool, default=False
         Draw a line at zero.
+    joined : bool, default=True
+        Whether there is something between the positions. Otherwise points with bars take the place of lines with bands.
 
     Returns
     -------
@@ -112,10 +121,19 @@ def line_chart(x, lines, x_axis, y_axis, title, sayings, *, zero=False):
     """
     frame = _Frame(x_axis, y_axis, _HEIGHT)
     places = frame.x(x)
-    drawn, dots = [], []
+    drawn, dots = [], [_rounded(frame.y(line.values)) for line in lines]
     if zero and y_axis.low < 0 < y_axis.high:
         height = f"{frame.y(0.0):.1f}"
         drawn.append(element("line", x1=frame.left, x2=frame.right, y1=height, y2=height, class_="zero"))
+    if joined:
+        drawn += _bands_and_lines(frame, places, lines)
+    else:
+        drawn += [_points_and_bars(frame, places, i, line, len(lines)) for i, line in enumerate(lines)]
+    return _chart(frame, drawn, {"kind": "line", "x": _rounded(places), "y": dots}, sayings, title)
+
+
+def _bands_and_lines(frame, places, lines):
+    drawn = []
     for i, line in enumerate(lines):
         colour = _colour(i)
         if line.half is not None:
@@ -123,15 +141,26 @@ def line_chart(x, lines, x_axis, y_axis, title, sayings, *, zero=False):
             outline = _path(np.append(places, places[::-1]), np.append(upper, lower[::-1])) + "Z"
             drawn.append(element("path", d=outline, fill=colour, fill_opacity="0.22"))
     for i, line in enumerate(lines):
-        heights = frame.y(line.values)
         style = {"fill": "none", "stroke": _colour(i), "stroke_width": 2, "stroke_dasharray": _DASHES[i % len(_DASHES)]}
-        drawn.append(element("path", d=_path(places, heights), **style))
-        dots.append(_rounded(heights))
+        drawn.append(element("path", d=_path(places, frame.y(line.values)), **style))
         at, height = line.marks
         if len(at):
             points = "".join(f"M{u:.1f} {v:.1f}h0" for u, v in zip(frame.x(at), frame.y(height), strict=True))
             drawn.append(element("path", d=points, class_="marks", stroke=_colour(i)))
-    return _chart(frame, drawn, {"kind": "line", "x": _rounded(places), "y": dots}, sayings, title)
+    return drawn
+
+
+def _points_and_bars(frame, places, i, line, n_lines):
+    """One of several lines as points beside those of the others, with the bars of their intervals."""
+    x, y = places + _BESIDE * (i - (n_lines - 1) / 2), frame.y(line.values)
+    points = "".join(f"M{u:.1f} {v:.1f}h0" for u, v in zip(x, y, strict=True))
+    parts = [element("path", d=points, class_="marks", stroke=_colour(i))]
+    if line.half is not None:
+        ends = zip(x, frame.y(line.values - line.half), frame.y(line.values + line.half), strict=True)
+        bars = "".join(f"M{u:.1f} {low:.1f}V{high:.1f}" for u, low, high in ends)
+        style = {"fill": "none", "stroke": _colour(i), "stroke_width": 2, "stroke_dasharray": _DASHES[i % len(_DASHES)]}
+        parts.append(element("path", d=bars, class_="bars", **style))
+    return join(parts)
 
 
 def scatter_chart(x, y, outside, x_axis, y_axis, title, sayings):

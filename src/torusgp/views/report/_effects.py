@@ -23,9 +23,9 @@ def main_effects(subject):
         [
             element(
                 "p",
-                "What each input does on its own, averaged over all values of the others: how far the target lies "
-                "above or below its average. The band holds the true effect with 95 % probability, by the model's "
-                "account; where there are many rows it is as thin as the line.",
+                f"What each input does on its own, averaged over all values of the others{weighted(subject)}: how far "
+                "the target lies above or below its average. The band holds the true effect with 95 % probability, by "
+                "the model's account; where there are many rows it is as thin as the line.",
             ),
             subject.for_each_output(lambda output: _lines(subject, output)),
         ]
@@ -35,7 +35,7 @@ def main_effects(subject):
 def interactions(subject):
     """Section of pairs that act together."""
     if len(subject.dimensions) == 1:
-        return element("p", "There is one input with one period: nothing to interact with.")
+        return element("p", "There is one input: nothing to interact with.")
     content = subject.for_each_output(lambda output: _pairs(subject, output))
     legend = (
         " Lines show the average target along one input, for four values of the other: if they were the same line, "
@@ -46,10 +46,16 @@ def interactions(subject):
     return join([element("p", f"Where the effect of one input depends on another.{shown}"), content])
 
 
+def weighted(subject):
+    """How values are averaged over that do not repeat, as an insertion."""
+    names = [one.name for one in subject.dimensions if not one.is_periodic]
+    return f" (those of {listed(names)} as often as the rows have them)" if names else ""
+
+
 def extremes(subject, dimension, output):
     """Where the main effect of a dimension is lowest and highest, in words."""
     x, mean = subject.effect_at_levels(dimension, output) or subject.main_effect(dimension, output)[:2]
-    of, unit = subject.dimensions[dimension], subject.targets[output].unit
+    of, unit = subject.dimensions[dimension], subject.functions[output].unit
     low, high = (
         f"{with_unit(signed(mean[i]), unit)} ({of.describe(x[i])})" for i in (int(mean.argmin()), int(mean.argmax()))
     )
@@ -70,9 +76,9 @@ def _lines(subject, output):
 
 
 def _line(subject, dimension, output):
-    of, target = subject.dimensions[dimension], subject.targets[output]
+    of, target = subject.dimensions[dimension], subject.functions[output]
     x, mean, std = subject.main_effect(dimension, output)
-    half, whole = _HALF * std, subject.main_effects[dimension].grid[0]
+    half = _HALF * std
     lines = [
         (of.describe(place), with_unit(f"{signed(value, 4)} ± {number(margin, 2)}", target.unit))
         for place, value, margin in zip(x, mean, half, strict=True)
@@ -81,11 +87,12 @@ def _line(subject, dimension, output):
     chart = line_chart(
         x,
         [Line(of.name, mean, half, marks)],
-        Axis.between(of.axis_label, whole[0], whole[-1], of.ticks()),
+        Axis.along(of),
         Axis.covering(f"effect on {target.axis_label}", [mean - half, mean + half], include=0.0),
         f"Effect of {of.name} on {target.name}, {extremes(subject, dimension, output)}",
         Sayings((f"{of.name}: ", "effect "), lines),
         zero=True,
+        joined=of.kind != "category",
     )
     shared = ""
     if len(subject.dimensions) > 1 and subject.why_no_shares(output) is None:
@@ -108,7 +115,7 @@ def _pairs(subject, output):
     share = subject.share(output)
     pairs = [i for i, component in enumerate(subject.indices.components) if len(component) == 2]
     pairs.sort(key=lambda i: -share[i])
-    if not pairs or subject.model.kernel_.max_interaction == 1:
+    if not any(share[i] > 0 for i in pairs):
         return element("p", "The model lets no inputs interact.")
     drawn = [i for i in pairs[:MOST_MAPS] if share[i] >= _FEWEST_SHARE]
     left = [i for i in pairs if i not in drawn]
@@ -137,8 +144,8 @@ def _pair(subject, position, output):
 
 def _profiles(subject, along, other, output):
     """The average target along one input, for some values of another."""
-    of, by, target = subject.dimensions[along], subject.dimensions[other], subject.targets[output]
-    x, places = np.linspace(0.0, of.period, _PROFILE_POINTS), by.quarters()
+    of, by, target = subject.dimensions[along], subject.dimensions[other], subject.functions[output]
+    x, places = of.places(_PROFILE_POINTS), by.quarters()
     if subject.has_days(along, (along, other)):
         x = np.arange(of.period)
     mean, std = _on_grid(subject, (along, other), (x, places), output, joint=True)
@@ -153,13 +160,13 @@ def _profiles(subject, along, other, output):
     chart = line_chart(
         x,
         [Line(name, mean[:, i], half[:, i]) for i, name in enumerate(names)],
-        Axis.between(of.axis_label, 0.0, of.period, of.ticks()),
+        Axis.along(of),
         Axis.covering(f"average {target.axis_label}", [mean - half, mean + half]),
         title,
         Sayings((f"{of.name}: ", *(f"{name}: " for name in names)), lines),
+        joined=of.kind != "category",
     )
-    slow = "" if subject.model.trend_ is None else " Slow change beside the period is left out."
-    return figure(chart, f"{title}.{slow}", chart=True, more=legend(f"{by.name} {name}" for name in names))
+    return figure(chart, f"{title}.", chart=True, more=legend(f"{by.name} {name}" for name in names))
 
 
 def _on_grid(subject, pair, grid, output, joint=False):
@@ -169,26 +176,34 @@ def _on_grid(subject, pair, grid, output, joint=False):
         # the grid has whole days; at 15:00 on Monday the week has gone on to 0.625
         hour, week = map(pair.index, subject.moving_week)
         points[:, week] += points[:, hour] / subject.dimensions[subject.moving_week[0]].period
-    values = effect(subject.model, pair, joint=joint, n_points=2)(points, return_std=True)
+    values = effect(subject.model, pair, joint=joint, n_points=2)(_to_values(subject, pair, points), return_std=True)
     return (each.reshape(*map(len, grid), -1)[..., output] for each in values)
+
+
+def _to_values(subject, pair, points):
+    """Values of dimensions at places, an object each if one of them is a level."""
+    columns = [subject.dimensions[d].points(points[:, i]) for i, d in enumerate(pair)]
+    if all(column.dtype == float for column in columns):
+        return points
+    return np.column_stack([column.astype(object) for column in columns])
 
 
 def _maps(subject, pair, output):
     first, second = (subject.dimensions[d] for d in pair)
-    periods = [subject.dimensions[d].period for d in pair]
     grid = [
-        np.arange(period) if subject.has_days(d, pair) else np.linspace(0.0, period, _MAP_POINTS)
-        for d, period in zip(pair, periods, strict=True)
+        np.arange(one.period) if subject.has_days(d, pair) else one.places(_MAP_POINTS)
+        for d, one in zip(pair, (first, second), strict=True)
     ]
     mean, std = _on_grid(subject, pair, grid, output)
-    target = subject.targets[output]
+    target = subject.functions[output]
     display = EffectDisplay(
-        tuple(grid),
+        tuple(one.points(places) for one, places in zip((first, second), grid, strict=True)),
         mean,
         std,
         tuple(literal(dimension.axis_label) for dimension in (first, second)),
         target=literal(target.axis_label),
-        period=tuple(periods),
+        period=(first.period, second.period),
+        kind=(first.kind, second.kind),
     )
 
     def draw(drawings):
@@ -197,7 +212,7 @@ def _maps(subject, pair, output):
         for axis, one, values in zip("xy", (first, second), grid, strict=True):
             for ax in display.axes_:
                 set_ticks(ax, axis, one.ticks())
-            if len(values) < _MAP_POINTS:  # whole days, whose cells begin half a day before
+            if one.is_periodic and len(values) < _MAP_POINTS:  # whole days, whose cells begin half a day before
                 display.ax_.set(**{f"{axis}lim": (-0.5, len(values) - 0.5)})
 
     name = shorten(subject.component_name(pair))

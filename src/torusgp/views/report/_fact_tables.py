@@ -38,19 +38,23 @@ def fact_tables(subject, version, fit_seconds, details):
     def each(name, texts, values):
         return [name, *(element("td", text, data_value=repr(float(v))) for text, v in zip(texts, values, strict=True))]
 
-    units = [target.unit for target in subject.targets]
+    units = [one.unit for one in subject.functions]
     names = [with_parenthesis(one.name, one.unit) for one in subject.inputs]
-    scales = np.atleast_1d(model.kernel_.length_scale)
+    fitted = model.fitted_
+    n_plain = len(fitted.prior.columns)
+    scales = dict.fromkeys(np.concatenate(fitted.prior.scales(fitted.parameters)).tolist())  # one may serve all axes
+    plain = f", and {count(n_plain, 'straight line')}" if n_plain else ""
+    has_periods = any(one.is_periodic for one in subject.dimensions)
     rows = [
         wide("rows fitted", rows_learned(subject), repr(subject.n_rows)),
         wide(f"inputs ({len(subject.inputs)})", ", ".join(names)),
-        wide(f"periods ({how_known(subject)})", _periods(subject)),
-        wide("kernel", kernel_name(model.kernel_)),
-        wide("length scales", ", ".join(number(scale) for scale in scales)),
+        *([wide(f"periods ({how_known(subject)})", _periods(subject))] if has_periods else []),
+        wide("kernel", kernel_name(fitted)),
+        *([wide("length scales", ", ".join(map(number, scales)))] if fitted.prior.is_short else []),
         wide(
             "columns",
-            f"{number(n_columns)}: a constant, and cosine and sine of {count(n_columns // 2, 'wave')}",
-            repr(int(n_columns)),
+            f"{number(n_columns + n_plain)}: a constant, and cosine and sine of {count(n_columns // 2, 'wave')}{plain}",
+            repr(int(n_columns + n_plain)),
         ),
         each(
             "function varies by (standard deviation)",
@@ -81,12 +85,13 @@ def fact_tables(subject, version, fit_seconds, details):
 
 
 def _periods(subject):
-    periods = period_errors(subject)
-    if periods is None:
-        return "a cell, see Parameters"
-    return ", ".join(
-        with_unit(with_error(*pair), one.unit) for pair, one in zip(periods, subject.dimensions, strict=True)
-    )
+    circles = [
+        with_unit(with_error(one.period, error), one.unit)
+        for one, error in zip(subject.dimensions, period_errors(subject), strict=True)
+        if one.kind == "circle"
+    ]
+    has_cell = any(one.kind == "lattice" for one in subject.dimensions)
+    return ", ".join([*circles, "a cell, see Parameters"] if has_cell else circles)
 
 
 def _score_rows(subject, wide, each):

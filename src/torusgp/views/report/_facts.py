@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from torusgp.estimators.features import resolve_columns
+from torusgp.fitting.likelihoods import check_likelihood
+from torusgp.views.dimensions import find_dimensions
 from torusgp.views.metrics import mean_negative_log_loss
 from torusgp.views.plotting import CalibrationDisplay
 
@@ -127,11 +128,14 @@ def is_fitted_to(model, y, n_rows=None):
     Returns
     -------
     bool
-        False also where that cannot be told, beside a slow change.
+        False also where that cannot be told, if rows have noise scales.
     """
     y = np.asarray(y, dtype=float).reshape(len(y), -1)
-    if model.trend_ is not None or len(y) != (model.n_samples_seen_ if n_rows is None else n_rows):
+    if len(y) != (model.n_samples_seen_ if n_rows is None else n_rows):
         return False
+    if model.likelihood == "log_normal" and not (y > 0).all():
+        return False
+    y = check_likelihood(model.likelihood).to_latent(y)
     linear, center = model.statistics_.linear(model.index_set_)
     if linear.log_precision or y.shape[1] != len(center):
         return False
@@ -148,7 +152,7 @@ def entangled_components(model, threshold=0.7):
 
     Effects of different groups are sums of different columns. Where columns of two groups are strongly correlated over
     the rows, as the hour and a weekday that moves on with every hour may be, the data see only their sum, and the prior
-    divides it.
+    divides it. Only circles and lattices are looked at: on lines and categories columns are no effects of their own.
 
     Parameters
     ----------
@@ -162,16 +166,23 @@ def entangled_components(model, threshold=0.7):
     list of tuple
         Two groups of dimensions each and the largest correlation between their columns, the largest first.
     """
-    frequencies = model.index_set_.frequencies
-    if not 1 < 2 * len(frequencies) - 1 <= _MOST_COLUMNS:
+    fitted = model.fitted_
+    dimensions = find_dimensions(fitted)
+    member = {one.axes[0]: d for d, one in enumerate(dimensions) if one.is_periodic}
+    others = [d for d in range(fitted.index_set.dimension) if d not in member]
+    frequencies = fitted.index_set.frequencies
+    waves = np.flatnonzero(~frequencies[:, others].any(axis=1))[1:]
+    if not 0 < 2 * len(waves) < _MOST_COLUMNS:
         return []
-    linear, _ = model.statistics_.linear(model.index_set_, model.intercept)
-    mean = linear.gram[0] / linear.gram[0, 0]
-    covariance = (linear.gram / linear.gram[0, 0] - np.outer(mean, mean))[1:, 1:]
+    columns = np.append(0, np.column_stack([2 * waves - 1, 2 * waves]))
+    gram = fitted.linear.gram[np.ix_(columns, columns)]
+    mean = gram[0] / gram[0, 0]
+    covariance = (gram / gram[0, 0] - np.outer(mean, mean))[1:, 1:]
     scale = np.sqrt(np.maximum(np.diag(covariance), 1e-8))  # a column that hardly varies is tied to nothing
     correlation = np.abs(covariance / np.outer(scale, scale))
-    prior = model.prior_variance_.reshape(len(linear.gram), -1).max(axis=1)[1:]
-    group = np.repeat((frequencies[1:] != 0) @ (1 << np.arange(frequencies.shape[1])), 2)
+    prior = fitted.prior_variances[columns[1:]].max(axis=1)
+    bits = np.array([1 << member[d] if d in member else 0 for d in range(frequencies.shape[1])])
+    group = np.repeat((frequencies[waves] != 0) @ bits, 2)
     # columns that the prior all but leaves out cannot take anything from others
     matters = prior > 1e-3 * prior.max()
     first, second = np.nonzero(np.triu((correlation > threshold) & matters & matters[:, None]))
@@ -184,37 +195,35 @@ def entangled_components(model, threshold=0.7):
     return sorted(found, key=lambda entry: (-entry[2], entry[0], entry[1]))
 
 
-def half_distances(kernel, periods):
-    """Distance along each dimension at which the correlation of what varies along it has fallen to one half.
+def half_distance(family, length_scale, period, is_line=False):
+    """Distance at which the correlation of what varies along a dimension has fallen to one half.
 
-    What is constant along the dimension is left out: with it, long length scales would seem to forbid any change.
+    What is constant along a circle is left out: with it, long length scales would seem to forbid any change.
 
     Parameters
     ----------
-    kernel : TorusKernel
-        Learned kernel.
-    periods : sequence of float
-        Periods of its dimensions.
+    family : Spectrum
+        Family of the kernel along the dimension, as a function of the phase.
+    length_scale : float
+        Its length scale, in the units of the phase.
+    period : float
+        Period of the dimension, or the length of the circle of a line.
+    is_line : bool, default=False
+        Whether it is a line, whose constant is not told from what varies.
 
     Returns
     -------
-    list of float or None
-        In the units of the inputs, at most about a sixth of a period, that of a single wave. None for Cartesian
-        kernels, whose length scale is in these units itself.
+    float
+        In the units of the input; on circles at most about a sixth of a period, that of a single wave.
     """
-    if kernel.metric == "cartesian":
-        return [None] * len(periods)
     phases = np.concatenate([[0.0], np.geomspace(1e-6, np.pi, 4001)])
-    distances = []
-    for (family, length_scale), period in zip(kernel.axis_spectra(len(periods)), periods, strict=True):
-        constant = float(family.coefficients(0, length_scale))
-        if 1 - constant > 1e-9:
-            below = family.kernel(phases, length_scale) - constant < (1 - constant) / 2
-            place = phases[below.argmax()]
-        else:  # what varies is lost in rounding: the slowest wave is far above all others
-            place = np.pi / 3
-        distances.append(float(place * period / (2 * np.pi)))
-    return distances
+    constant = 0.0 if is_line else float(family.coefficients(0, length_scale))
+    if 1 - constant > 1e-9:
+        below = family.kernel(phases, length_scale) - constant < (1 - constant) / 2
+        place = phases[below.argmax()]
+    else:  # what varies is lost in rounding: the slowest wave is far above all others
+        place = np.pi / 3
+    return float(place * period / (2 * np.pi))
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,50 +236,42 @@ class ErrorsAlong:
     n_rows: np.ndarray
 
 
-def errors_along(model, X, error, dimension, period):
-    """Mean and root mean square of errors along a dimension of the torus.
+def errors_along(places, error, dimension):
+    """Mean and root mean square of errors along a dimension.
 
     Parameters
     ----------
-    model : TorusGPRegressor
-        Fitted regressor.
-    X : array-like of shape (n_samples, n_features)
-        Inputs.
+    places : ndarray of shape (n_samples,)
+        Where rows lie along it, see :func:`places_along`.
     error : ndarray of shape (n_samples,)
         Observations minus predictions.
-    dimension : int
-        Position of the dimension.
-    period : float
-        Its period.
+    dimension : torusgp.views.report._labels.Dimension
+        The dimension.
 
     Returns
     -------
     ErrorsAlong
         Bins with few rows are left out.
     """
-    places = _places(model, X, dimension, period)
     values = np.unique(places)
-    if len(values) <= _FEW_VALUES:
+    if len(values) <= _FEW_VALUES or dimension.kind == "category":
         bins = np.searchsorted(values, places)
     else:
-        bins = np.minimum((places / period * _BINS).astype(int), _BINS - 1)
+        low, high = dimension.ends
+        bins = np.clip(((places - low) / (high - low) * _BINS).astype(int), 0, _BINS - 1)
     n_rows = np.bincount(bins)
     enough = n_rows >= _FEWEST_IN_BIN
     place, mean, square = (np.bincount(bins, of)[enough] / n_rows[enough] for of in (places, error, error**2))
     return ErrorsAlong(place, mean, np.sqrt(square), n_rows[enough])
 
 
-def levels_along(model, X, dimension, period):
-    """Values of a dimension, if rows have few that are evenly spaced, such as whole weekdays.
+def levels_along(places, period):
+    """Places along a circle, if rows have few that are evenly spaced, such as whole weekdays.
 
     Parameters
     ----------
-    model : TorusGPRegressor
-        Fitted regressor.
-    X : array-like of shape (n_samples, n_features)
-        Inputs.
-    dimension : int
-        Position of the dimension.
+    places : ndarray of shape (n_samples,)
+        Where rows lie along it, see :func:`places_along`.
     period : float
         Its period.
 
@@ -278,16 +279,36 @@ def levels_along(model, X, dimension, period):
     -------
     ndarray or None
     """
-    values = np.unique(_places(model, X, dimension, period))
-    if not 2 <= len(values) <= min(_FEW_VALUES, len(X) // 10):
+    values = np.unique(places)
+    if not 2 <= len(values) <= min(_FEW_VALUES, len(places) // 10):
         return None
     return values if np.ptp(np.diff(values)) <= 1e-6 * period else None
 
 
-def _places(model, X, dimension, period):
-    """Where rows lie along a dimension, from zero up to its period, so that equal places are equal numbers."""
-    X = np.asarray(X, dtype=float)[:, resolve_columns(model, model.columns)]
-    places = model.kernel_.phases(X)[:, dimension] * period / (2 * np.pi)
+def places_along(model, X, dimension):
+    """Where rows lie along a dimension: of a circle from zero up to its period, so that equal places are equal numbers.
+
+    Parameters
+    ----------
+    model : TorusGPRegressor
+        Fitted regressor.
+    X : ndarray of shape (n_samples, n_features)
+        Inputs.
+    dimension : torusgp.views.report._labels.Dimension
+        The dimension.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Not a number for levels that the fit did not have.
+    """
+    if dimension.kind == "category":
+        position = {level: float(i) for i, level in enumerate(dimension.levels)}
+        return np.array([position.get(value, np.nan) for value in X[:, dimension.input].tolist()])
+    if not dimension.is_periodic:
+        return X[:, dimension.input].astype(float)
+    period = dimension.period
+    places = model.fitted_.phases(X)[:, dimension.axes[0]] * period / (2 * np.pi)
     places = np.round(places, 8 - int(np.ceil(np.log10(period))))
     return np.where(places < period, places, 0.0)
 

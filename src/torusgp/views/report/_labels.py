@@ -1,25 +1,26 @@
-"""What the inputs, the dimensions of the torus and the targets are called, and how their values read."""
+"""What the inputs, the dimensions of the function and the targets are called, and how their values read."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from torusgp.estimators.features import resolve_columns
-from torusgp.views.analysis import effect
+from torusgp.views.dimensions import find_dimensions, to_levels
 from torusgp.views.report._numbers import number, with_unit
 
 _LONGEST = 36  # characters of a name in a figure
+_LONGEST_LEVEL = 12  # characters of a level below an axis
 _NEARLY = 1e-6  # of a period: less is rounding
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MONTH_STARTS = np.cumsum([0, 31, 28.25, 31, 30, 31, 30, 31, 31, 30, 31, 30])  # days of an average year
+_KINDS = {"line": "slow change", "category": "level", "slope": "straight line"}  # beside the periods of an input
 # Columns of torusgp.tables.calendar.CalendarPhases, whose values have names, and their periods.
 _CALENDAR = {"hour_of_day": 24.0, "day_of_week": 7.0, "day_of_year": 365.25}
 
 
 @dataclass(frozen=True)
 class Dimension:
-    """A dimension of the torus.
+    """A dimension of the function. Places along it are numbers: those of its input, or positions of levels.
 
     Attributes
     ----------
@@ -27,16 +28,56 @@ class Dimension:
         Name of its input, with the period where the input feeds several dimensions.
     unit : str
         Unit of its values, or nothing.
-    period : float
-        Its period, or the length of its lattice vector.
+    period : float or None
+        Its period, or the length of its lattice vector; None where it does not repeat.
     calendar : str or None
         Column of a calendar that it is.
+    kind : {"circle", "lattice", "line", "category", "slope"}
+        What it is, see :class:`torusgp.views.dimensions.Dimension`.
+    low, high : float
+        Range of a line or slope.
+    levels : tuple
+        Levels of a category.
+    input : int
+        Position of its input.
+    axes : tuple of int
+        Axes of the torus that it feeds.
     """
 
     name: str
     unit: str
-    period: float
+    period: float | None
     calendar: str | None = None
+    kind: str = "circle"
+    low: float = 0.0
+    high: float = 0.0
+    levels: tuple = ()
+    input: int = 0
+    axes: tuple = ()
+
+    @property
+    def is_periodic(self):
+        """Whether it is a circle or a direction of a lattice."""
+        return self.kind in ("circle", "lattice")
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Where an axis of it begins and ends."""
+        if self.period is not None:
+            return 0.0, self.period
+        return (-0.5, len(self.levels) - 0.5) if self.kind == "category" else (self.low, self.high)
+
+    def places(self, n_points):
+        """So many places over its range; one for each level of a category."""
+        if self.kind == "category":
+            return np.arange(len(self.levels), dtype=float)
+        return np.linspace(*self.ends, n_points)
+
+    def points(self, places):
+        """Values at places: levels of a category, else the same numbers."""
+        if self.kind != "category":
+            return np.asarray(places, dtype=float)
+        return to_levels([self.levels[int(place)] for place in places])
 
     @property
     def axis_label(self):
@@ -44,7 +85,7 @@ class Dimension:
         return with_parenthesis(shorten(self.name), "" if self.calendar else self.unit)
 
     def describe(self, value):
-        """A value in words: a time of day, a weekday, a date, or a number with its unit.
+        """The value at a place in words: a time of day, a weekday, a date, a level, or a number with its unit.
 
         Examples
         --------
@@ -53,6 +94,10 @@ class Dimension:
         >>> Dimension("day_of_year", "", 365.25, "day_of_year").describe(31.5)
         '1 Feb'
         """
+        if self.kind == "category":
+            return str(self.levels[int(value)])
+        if self.period is None:
+            return with_unit(number(value, 4), self.unit)
         turned = (value + _NEARLY * self.period) % self.period  # 4.9999999 is 5
         if self.calendar == "hour_of_day":
             return _clock(turned)
@@ -66,7 +111,11 @@ class Dimension:
         return with_unit(number(value, 4), self.unit)
 
     def ticks(self):
-        """Values to mark over one period, and what to write there; None where any round numbers do."""
+        """Places to mark, and what to write there; None where any round numbers do."""
+        if self.kind == "category":
+            return list(range(len(self.levels))), [shorten(str(level), _LONGEST_LEVEL) for level in self.levels]
+        if self.period is None:
+            return None
         if self.calendar == "day_of_week":
             return list(range(8)), [*_WEEKDAYS, ""]
         if self.calendar == "day_of_year":
@@ -79,7 +128,11 @@ class Dimension:
         return None
 
     def quarters(self):
-        """Four values spread over the period, whole ones if the period is whole."""
+        """Four places over its range; of a whole period whole ones, of a category the first levels."""
+        if self.kind == "category":
+            return self.places(4)[:4]
+        if self.period is None:
+            return self.low + (self.high - self.low) * (np.arange(4) + 0.5) / 4
         places = self.period * np.arange(4) / 4
         if self.period == round(self.period) and self.period >= 4:
             places = np.floor(places + 0.5)
@@ -117,11 +170,11 @@ def describe_inputs(model, names=None, units=None):
     known = getattr(model, "feature_names_in_", None)
     names = _strings(known if names is None else names, n_inputs, "input_names")
     units = _strings(units, n_inputs, "input_units")
-    return tuple(Quantity(name or f"input {j}", unit) for j, (name, unit) in enumerate(zip(names, units, strict=True)))
+    return tuple(Quantity(name or f"x{j}", unit) for j, (name, unit) in enumerate(zip(names, units, strict=True)))
 
 
 def describe_dimensions(model, inputs):
-    """The dimensions of the torus of a fitted model.
+    """The dimensions of a fitted function.
 
     Parameters
     ----------
@@ -134,24 +187,32 @@ def describe_dimensions(model, inputs):
     -------
     tuple of Dimension
     """
-    columns = resolve_columns(model, model.columns)
-    cell = model.kernel_.cell(len(columns))
-    dimensions = []
-    for d, position in enumerate(columns.tolist()):
-        found = effect(model, d, n_points=2)
-        period = abs(found.period[0])
-        if np.count_nonzero(cell[d]) == np.count_nonzero(cell[:, d]) == 1 and cell[d, d]:
-            name, unit = inputs[position].name, inputs[position].unit
-            calendar = name if _CALENDAR.get(name) == period else None
-            if calendar and not unit:
-                unit = "h" if calendar == "hour_of_day" else "days"
-            if np.sum(columns == position) > 1:
-                name = f"{name} (period {with_unit(number(period, 5), unit)})"
-            dimensions.append(Dimension(name, unit, period, calendar))
-        else:  # an oblique lattice vector
-            used = {inputs[j].unit for j, entry in zip(columns, cell[d], strict=True) if entry}
-            dimensions.append(Dimension(found.names[0], used.pop() if len(used) == 1 else "", period))
-    return tuple(dimensions)
+    fitted = model.fitted_
+    return tuple(_describe(one, fitted, inputs) for one in find_dimensions(fitted))
+
+
+def _describe(one, fitted, inputs):
+    torus, of = fitted.prior.torus, inputs[one.input]
+    known, unit, calendar = torus.names[one.input], of.unit, None
+    period = None if one.period is None else abs(one.period)
+    if one.kind == "lattice":
+        factors = (factor for term in fitted.prior.terms for factor in term.factors)
+        block = next(factor.axes for factor in factors if one.axes[0] in factor.axes)
+        cell = fitted.parameters.period[one.axes[0]]
+        units = {inputs[torus.axes[d].input].unit for d in block if cell[d]}
+        name, unit = one.name, units.pop() if len(units) == 1 else ""
+    elif one.name == known:
+        name = of.name
+        calendar = name if one.kind == "circle" and _CALENDAR.get(name) == period else None
+        if calendar and not unit:
+            unit = "h" if calendar == "hour_of_day" else "days"
+    elif one.kind == "circle" and one.name.startswith(f"{known} ("):
+        name = f"{of.name} (period {with_unit(number(period, 5), unit)})"
+    elif one.name == f"{known} ({one.kind})":
+        name = f"{of.name} ({_KINDS[one.kind]})"
+    else:  # named in the kernel
+        name = one.name
+    return Dimension(name, unit, period, calendar, one.kind, one.low, one.high, one.levels, one.input, one.axes)
 
 
 def describe_targets(model, y=None, names=None, units=None):

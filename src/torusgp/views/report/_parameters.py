@@ -1,21 +1,19 @@
-"""What was learned: periods, length scales, variances, the cell, slow change."""
+"""What was learned: periods, length scales, terms, variances, the cell."""
+
+from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
 
-from torusgp.fitting.periods import is_searched
-from torusgp.kernels.spectra import Heat, Matern, RationalQuadratic, Spectrum, SquaredExponential, TorusMatern, Warped
+from torusgp.kernels.spectra import Heat, Matern, RationalQuadratic, SquaredExponential, TorusMatern, Warped
+from torusgp.kernels.terms import KernelTerm, TermFactor
 from torusgp.views.plotting import PeriodogramDisplay
-from torusgp.views.report._charts import Axis, Line, Sayings, line_chart
-from torusgp.views.report._facts import half_distances
+from torusgp.views.report._facts import half_distance
 from torusgp.views.report._figures import figure, figure_image, figures, literal
-from torusgp.views.report._labels import shorten, with_parenthesis
+from torusgp.views.report._labels import Dimension, shorten, with_parenthesis
 from torusgp.views.report._markup import element, join, table
-from torusgp.views.report._numbers import TIMES, number, quantity, signed, with_error, with_unit
+from torusgp.views.report._numbers import TIMES, number, quantity, with_error, with_unit
 
-_HALF = ndtri(0.975)
 _AT_BOUND = 1.02  # how near a length scale is to its bound if it has run into it
-_TREND_POINTS = 161
 _FAMILIES: dict[type, str] = {
     SquaredExponential: "squared exponential",
     Matern: "Matérn",
@@ -28,69 +26,98 @@ _FAMILIES: dict[type, str] = {
 
 def parameters(subject):
     """Section of what was learned."""
-    model = subject.model
     parts = [
         subject.caution(0) if len(subject.targets) == 1 else None,
         element(
             "p",
-            "Along each input the function is a sum of waves with this period. What varies is alike, correlated by one "
-            "half or more, up to the distance in the last column: a short one means a shape with much detail.",
+            "Along each input that repeats the function is a sum of waves with this period. What varies is alike, "
+            "correlated by one half or more, up to the distance in the last column: a short one means a shape with "
+            "much detail.",
         ),
-        _dimension_table(subject),
+        _axis_table(subject),
+        _terms(subject),
         _cell(subject),
         element("h3", "Signal and noise"),
         _variance_table(subject),
         element("h3", "Search for the period") if _search(subject) else None,
         _periodogram(subject),
-        element("h3", "Slow change beside the period") if model.trend_ is not None else None,
-        _trend(subject),
     ]
     return join(parts)
 
 
-def kernel_name(kernel):
-    """Families of a kernel in words."""
-    families = [kernel.family] if isinstance(kernel.family, Spectrum) else list(kernel.family)
-    names = [_family_name(family) for family in families]
+def kernel_name(fitted):
+    """Terms of a model in words: families of one product, or names of several terms."""
+    prior = fitted.prior
+    if len(prior.terms) > 1 or prior.columns:
+        return " + ".join(one.name for one in (*prior.terms, *prior.columns))
+    term = prior.terms[0]
+    names = [_family_name(factor.family) for factor in term.factors for _ in factor.axes]
     text = names[0] if len(set(names)) == 1 else f" {TIMES} ".join(names)
-    if kernel.metric == "cartesian":
+    if any(factor.is_cartesian for factor in term.factors):
         text += ", on the lattice"
-    if kernel.max_interaction is not None:
-        text += f", at most {kernel.max_interaction} input(s) together"
+    if term.max_interaction is not None:
+        text += f", at most {term.max_interaction} input(s) together"
     return text
 
 
 def how_known(subject):
-    """Where the period comes from, in a word."""
-    learn = subject.model.learn
-    if "period" in learn or "lattice" in learn:
+    """Where the periods come from, in a word."""
+    model = subject.model.fit_.model
+    periodic = [axis for one in subject.dimensions if one.is_periodic for axis in one.axes]
+    if model.moving[periodic].any():
         return "learned"
-    return "found" if is_searched(subject.model.period) else "given"
+    known = np.diagonal(model.period) if model.period.ndim == 2 else model.period
+    return "found" if np.isnan(known[periodic]).any() else "given"
 
 
 def period_errors(subject):
-    """Period of each dimension, or None for a cell, with their standard errors."""
-    kernel = subject.model.kernel_
-    if np.ndim(kernel.period) == 2:
-        return None
-    size = len(subject.dimensions)
-    std = getattr(subject.model, "period_std_", np.nan)
-    return list(
-        zip(
-            np.broadcast_to(kernel.period, size).tolist(),
-            np.broadcast_to(np.asarray(std, dtype=float), size).tolist(),
-            strict=True,
-        )
-    )
+    """Standard error of the period of each dimension; not a number where it has none, or a cell has them."""
+    std = subject.model.fit_.period_std
+    errors = np.full(len(subject.dimensions), np.nan)
+    if std is not None:
+        own = np.diagonal(std) if std.ndim == 2 else std
+        for d, one in enumerate(subject.dimensions):
+            if one.kind == "circle":
+                errors[d] = own[one.axes[0]] or np.nan
+    return errors
 
 
 def at_bounds(subject):
-    """Dimensions whose learned length scale has run into a bound: their positions below, and above."""
-    if "length_scale" not in subject.model.learn or subject.model.kernel_.metric == "cartesian":
-        return [], []
-    low, high = subject.model.length_scale_bounds
-    scales = np.broadcast_to(subject.model.kernel_.length_scale, len(subject.dimensions))
-    return np.flatnonzero(scales < low * _AT_BOUND).tolist(), np.flatnonzero(scales > high / _AT_BOUND).tolist()
+    """Circles whose learned length scale has run into a bound: positions of their dimensions below, and above."""
+    low, high = set(), set()
+    for row in _factors(subject):
+        if row.dimension.is_periodic and row.factor.learned and "length_scale" in subject.model.learn:
+            position = subject.dimensions.index(row.dimension)
+            bounds = row.factor.bounds
+            low |= {position} if row.scale < bounds[0] * _AT_BOUND else set()
+            high |= {position} if row.scale > bounds[1] / _AT_BOUND else set()
+    return sorted(low), sorted(high)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A factor of a term along one dimension, with its length scale."""
+
+    term: KernelTerm
+    factor: TermFactor
+    axis: int
+    dimension: Dimension
+    scale: float
+
+
+def _factors(subject):
+    """Factors of all terms, along each of their axes."""
+    fitted = subject.model.fitted_
+    by_axis = {axis: one for one in subject.dimensions for axis in one.axes}
+    rows = []
+    for term, scales in zip(fitted.prior.terms, fitted.prior.scales(fitted.parameters), strict=True):
+        place = 0
+        for factor in term.factors:
+            count = len(factor.length_scale)
+            for i, axis in enumerate(factor.axes):
+                rows.append(_Row(term, factor, axis, by_axis[axis], float(scales[place + min(i, count - 1)])))
+            place += count
+    return rows
 
 
 def _family_name(family):
@@ -100,40 +127,136 @@ def _family_name(family):
     return with_parenthesis(name, shown)
 
 
-def _dimension_table(subject):
-    model = subject.model
-    kernel = model.kernel_
-    periods = period_errors(subject)
-    known = how_known(subject)
-    harmonics = np.abs(model.index_set_.frequencies).max(axis=0)
-    scales = np.broadcast_to(kernel.length_scale, len(subject.dimensions)).tolist()
-    distances = half_distances(kernel, [one.period for one in subject.dimensions])
-    learned = "learned" if "length_scale" in model.learn else "given"
-    rows = []
-    for d, one in enumerate(subject.dimensions):
-        period, std = (one.period, np.nan) if periods is None else periods[d]
-        text = with_unit(with_error(period, std), one.unit)
-        scale = with_unit(number(scales[d]), one.unit) if kernel.metric == "cartesian" else number(scales[d])
-        row = [
-            one.name,
-            element("td", text, data_value=repr(float(period))),
-            element("td", scale, data_value=repr(float(scales[d]))),
-            number(int(harmonics[d])),
+def _axis_table(subject):
+    fitted = subject.model.fitted_
+    errors, harmonics = period_errors(subject), np.abs(fitted.index_set.frequencies).max(axis=0)
+    rows = _factors(subject)
+    several = len(fitted.prior.terms) > 1
+    learned = "learned" if "length_scale" in subject.model.learn else "given"
+    lines, has_distance = [], any(not row.factor.is_cartesian for row in rows)
+    for row in rows:
+        one = row.dimension
+        error = errors[subject.dimensions.index(one)]
+        lines.append(
+            [
+                *([row.term.name] if several else []),
+                one.name,
+                _extent(row, error),
+                _scale(row),
+                number(int(harmonics[row.axis])),
+                *([_distance(row, fitted)] if has_distance else []),
+            ]
+        )
+    header = [
+        *(["term"] if several else []),
+        "input",
+        f"period ({how_known(subject)})" if any(one.is_periodic for one in subject.dimensions) else "range",
+        f"length scale ({learned})",
+        "harmonics",
+        *(["alike up to"] if has_distance else []),
+    ]
+    return table(header, lines)
+
+
+def _extent(row, error):
+    """Period of a circle, range of a line, or number of levels."""
+    one = row.dimension
+    if one.is_periodic:
+        return element("td", with_unit(with_error(one.period, error), one.unit), data_value=repr(float(one.period)))
+    if one.kind == "category" and not row.factor.is_line:
+        return f"{len(one.levels)} levels"
+    low, high = one.ends if one.kind == "line" else (float(one.levels[0]), float(one.levels[-1]))
+    return f"none, {number(low)} to {with_unit(number(high), one.unit)}"
+
+
+def _scale(row):
+    """Length scale, or what levels of a category share."""
+    one = row.dimension
+    if one.kind == "category" and not row.factor.is_line:
+        shared = row.scale / (1 + row.scale) if row.factor.family.shared else 0.0
+        return f"correlation {number(shared, 3)}"
+    in_units = row.factor.is_line or row.factor.is_cartesian
+    text = with_unit(number(row.scale), one.unit) if in_units else number(row.scale)
+    return element("td", text, data_value=repr(row.scale))
+
+
+def _distance(row, fitted):
+    if row.factor.is_cartesian or (row.dimension.kind == "category" and not row.factor.is_line):
+        return ""
+    period, scale = row.dimension.period, row.scale
+    if row.factor.is_line:
+        whole = fitted.parameters.period
+        period = float(whole[row.axis, row.axis] if whole.ndim == 2 else whole[row.axis])
+        scale = 2 * np.pi * scale / period
+    distance = half_distance(row.factor.family, scale, period, row.factor.is_line)
+    return quantity(distance, row.dimension.unit, 2)
+
+
+def _terms(subject):
+    """How much each term contributes, where there are several."""
+    fitted = subject.model.fitted_
+    names = fitted.part_names
+    if len(names) == 1:
+        return None
+    spread = part_spreads(fitted)
+    rows = [
+        [
+            name,
+            *(
+                element("td", quantity(value, of.unit), data_value=repr(float(value)))
+                for value, of in zip(spread[j], subject.functions, strict=True)
+            ),
         ]
-        if distances[d] is not None:
-            row.append(quantity(distances[d], one.unit, 2))
-        rows.append(row)
-    header = ["input", f"period ({known})", f"length scale ({learned})", "harmonics"]
-    return table(header + (["alike up to"] if distances[0] is not None else []), rows)
+        for j, name in enumerate(names)
+    ]
+    one = len(subject.targets) == 1
+    return join(
+        [
+            element("h3", "Terms"),
+            element(
+                "p",
+                "The function is a sum of these terms. Each contributes so much to predictions of the rows it learned "
+                "from, as a standard deviation; terms that go together may cancel.",
+            ),
+            table(["term", *(["contributes"] if one else [target.name for target in subject.targets])], rows),
+        ]
+    )
+
+
+def part_spreads(fitted):
+    """Standard deviations of the terms over the rows of the fit, shape (n_terms, n_outputs).
+
+    Parameters
+    ----------
+    fitted : FittedTorusGP
+        Fitted model.
+
+    Returns
+    -------
+    ndarray
+        In the order of ``fitted.part_names``.
+    """
+    n, n_plain = fitted.n_fourier, len(fitted.prior.columns)
+    ratios = fitted.prior.at(fitted.parameters, fitted.index_set.frequencies).ratios()
+    shares = np.zeros((len(ratios) + n_plain, n + n_plain, fitted.n_outputs))
+    shares[: len(ratios), :n] = np.repeat(ratios, 2, axis=1)[:, 1:]
+    shares[len(ratios) + np.arange(n_plain), n + np.arange(n_plain)] = 1.0
+    weights = shares * fitted.posterior.weights
+    gram = fitted.linear.gram / fitted.linear.gram[0, 0]
+    covariance = gram - np.outer(gram[0], gram[0])
+    return np.sqrt(np.maximum(np.einsum("jkq,kl,jlq->jq", weights, covariance, weights, optimize=True), 0.0))
 
 
 def _cell(subject):
-    kernel = subject.model.kernel_
-    if np.ndim(kernel.period) < 2:
+    directions = [one for one in subject.dimensions if one.kind == "lattice"]
+    if not directions:
         return None
-    cell = np.asarray(kernel.period)
-    std = np.broadcast_to(np.asarray(getattr(subject.model, "period_std_", np.nan), dtype=float), cell.shape)
-    inputs = [subject.inputs[j].axis_label for j in subject.columns]
+    fitted, fit = subject.model.fitted_, subject.model.fit_
+    axes = [one.axes[0] for one in directions]
+    block = np.ix_(axes, axes)
+    cell = fitted.parameters.period[block]
+    std = np.full(cell.shape, np.nan) if fit.period_std is None else fit.period_std[block]
+    inputs = [subject.inputs[one.input].axis_label for one in directions]
     rows = []
     for i, vector in enumerate(cell):
         cells = [
@@ -169,7 +292,7 @@ def _variance_table(subject):
     for q, target in enumerate(subject.targets):
         cells = []
         for std in (subject.function_std[q], subject.noise_std[q], subject.signal_std[q]):
-            cells.append(element("td", quantity(std, target.unit, 4), data_value=repr(float(std**2))))
+            cells.append(element("td", quantity(std, subject.functions[q].unit, 4), data_value=repr(float(std**2))))
         rows.append([target.name, *cells])
     learned = ("learned" if name in model.learn else "given" for name in ("noise_variance", "signal_variance"))
     header = ["function", *(f"{name} ({how})" for name, how in zip(("noise", "prior"), learned, strict=True))]
@@ -196,7 +319,8 @@ def _periodogram(subject):
         return None
     if len(search.periodogram.frequencies) > 2:
         return element("p", "Periods were searched along three inputs or more, which no picture shows.", class_="note")
-    names = [literal(shorten(subject.inputs[j].name)) for j in subject.columns]
+    inputs = dict.fromkeys(one.input for one in subject.dimensions if one.is_periodic)
+    names = [literal(shorten(subject.inputs[j].name)) for j in inputs]
     display = PeriodogramDisplay.from_estimator(subject.model, names=names[: len(search.periodogram.frequencies)])
     is_line = len(display.frequencies) == 1
     image = figure_image(
@@ -208,52 +332,3 @@ def _periodogram(subject):
         "How much of the variance a single wave of each frequency explains, and the frequencies that the period allows."
     )
     return figures(figure(image, caption, wide=True))
-
-
-def _trend(subject):
-    """Slow change along each input, the others in the middle."""
-    if subject.model.trend_ is None:
-        return None
-    return join(
-        [
-            element(
-                "p",
-                "Change that no period explains, over the range of the rows. It is part of predictions, and goes on "
-                "beyond that range as a line and slow waves: do not rely on it far away.",
-            ),
-            subject.for_each_output(lambda output: _trend_lines(subject, output)),
-        ]
-    )
-
-
-def _trend_lines(subject, output):
-    trend, target = subject.model.trend_, subject.targets[output]
-    positions = list(dict.fromkeys(subject.columns))
-    drawn = []
-    for i, position in enumerate(positions):
-        of = subject.inputs[position]
-        x = np.linspace(-0.5, 0.5, _TREND_POINTS) * trend.extent[i] + trend.middle[i]
-        points = np.tile(trend.middle, (len(x), 1))
-        points[:, i] = x
-        mean = trend.mean(points)[:, output]
-        half = _HALF * np.sqrt(np.maximum(trend.variance(points, output), 0.0))
-        lines = [
-            (
-                quantity(place, of.unit, 5),
-                with_unit(f"{signed(value, 4)} ± {number(margin, 2)}", target.unit),
-            )
-            for place, value, margin in zip(x, mean, half, strict=True)
-        ]
-        title = f"Slow change of {target.name} along {of.name}"
-        chart = line_chart(
-            x,
-            [Line(title, mean, half)],
-            Axis.between(of.axis_label, x[0], x[-1]),
-            Axis.covering(f"slow change of {target.axis_label}", [mean - half, mean + half]),
-            title,
-            Sayings((f"{of.name}: ", "slow change "), lines),
-            zero=True,
-        )
-        caption = f"{title}, with its 95 % interval" + ("" if len(positions) == 1 else "; other inputs in the middle")
-        drawn.append(figure(chart, f"{caption}.", chart=True))
-    return figures(*drawn)

@@ -99,13 +99,13 @@ def _scatter(subject, output):
 def _row_descriptions(subject):
     """Functions that put a value of each of the first inputs into words."""
     calendar = {
-        position: one
-        for position, one in zip(subject.columns, subject.dimensions, strict=True)
-        if one.calendar and one.name == subject.inputs[position].name
+        one.input: one for one in subject.dimensions if one.calendar and one.name == subject.inputs[one.input].name
     }
 
     def describe(position, unit):
-        return calendar[position].describe if position in calendar else lambda value: quantity(value, unit, 6)
+        if position in calendar:
+            return calendar[position].describe
+        return lambda value: value if isinstance(value, str) else quantity(value, unit, 6)
 
     return [describe(position, of.unit) for position, of in enumerate(subject.inputs[:_MOST_LINES])]
 
@@ -173,7 +173,9 @@ def _distribution(residuals):
 def _errors(subject, dimension, output):
     judgement, target = subject.judgements[output], subject.targets[output]
     of = subject.dimensions[dimension]
-    found = errors_along(subject.model, subject.X, judgement.observed - judgement.mean, dimension, of.period)
+    places = subject.places[dimension]
+    known = np.isfinite(places)
+    found = errors_along(places[known], (judgement.observed - judgement.mean)[known], of)
     if len(found.place) < 2:
         return element("p", f"Too few rows lie in different places along {of.name}.", class_="note")
     said = [
@@ -197,10 +199,11 @@ def _errors(subject, dimension, output):
     chart = line_chart(
         found.place,
         lines,
-        Axis.between(of.axis_label, 0.0, of.period, of.ticks()),
+        Axis.along(of),
         Axis.covering(f"error of {target.axis_label}", [found.rms, found.mean], include=0.0),
         caption,
         Sayings((f"{of.name}: ", "typical error ", "mean error "), said),
         zero=True,
+        joined=of.kind != "category",
     )
     return figure(chart, caption, chart=True, more=legend(line.name for line in lines))

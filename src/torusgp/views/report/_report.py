@@ -82,8 +82,8 @@ def render_report(
     n_rows : int, optional
         How many rows the model was fitted to, where each had the same weight. By default the sum of their weights, if
         it is a whole number.
-    judgement : torusgp.tables.models.Judgement, optional
-        How predictions fared on rows that were held out when the model was fitted, such as ``judgement_`` of a
+    judgement : torusgp.views.scores.Scores, optional
+        How predictions fared on rows that were held out when the model was fitted, such as ``scores_`` of a
         :class:`torusgp.TableModel`.
     noise_std : float or array-like of shape (n_outputs,), optional
         Standard deviation of the noise of a typical row, where rows differ in it; by default that of the model.

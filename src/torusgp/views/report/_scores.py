@@ -86,7 +86,7 @@ class Score:
             judgement.r2,
             coverage,
             judgement.explains_nothing if known else _is_nothing(judgement.r2, judgement.n_rows),
-            judgement.bias if getattr(judgement, "drifts", False) else None,
+            judgement.bias if getattr(judgement, "is_biased", False) else None,
             effective_rows(judgement.n_rows, rows_as_one),
         )
 

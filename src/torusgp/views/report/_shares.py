@@ -1,11 +1,7 @@
 """Shares of the variance of those targets that vary."""
 
-import copy
-from dataclasses import dataclass, replace
-
 import numpy as np
 
-from torusgp.engine.statistics import SufficientStatistics
 from torusgp.views.analysis import sobol_indices
 
 _DRAWS = 400  # as many as summaries of table models take, so that intervals are the same
@@ -22,29 +18,13 @@ def shares_of_variance(model):
     Returns
     -------
     indices : SobolIndices or None
-        Those of constant targets mean nothing. None if all are constant.
+        Those of constant targets are not a number. None if all are constant.
     constant : ndarray of bool, shape (n_outputs,)
     """
-    weights = model.coef_.reshape(model.index_set_.n_components, -1)
-    center = model.statistics_.linear(model.index_set_, model.intercept)[1]
-    constant = np.sum(weights[1:] ** 2, axis=0) / 2 <= (1e-12 * np.abs(center)) ** 2
-    if constant.all():
-        return None, constant
-    if constant.any():  # the analysis would refuse all of them
-        varying = np.where(constant, np.argmin(constant), np.arange(len(constant)))
-        model = copy.copy(model)
-        model.statistics_ = _Replaced(model.statistics_, varying)
-    return sobol_indices(model, n_samples=_DRAWS), constant
-
-
-@dataclass(frozen=True)
-class _Replaced:
-    """Statistics in which some targets have the sums of others."""
-
-    statistics: SufficientStatistics
-    outputs: np.ndarray
-
-    def linear(self, index_set, center):
-        linear, taken_off = self.statistics.linear(index_set, center)
-        moments, squares = linear.moments[:, self.outputs], linear.squares[self.outputs]
-        return replace(linear, moments=moments, squares=squares), taken_off[self.outputs]
+    fitted = model.fitted_
+    # but for rounding, as in the analysis
+    scale = np.maximum(1e-12 * np.abs(fitted.offset), np.finfo(float).tiny)
+    if (np.abs(fitted.posterior.weights[1:]).max(axis=0, initial=0.0) <= scale).all():
+        return None, np.ones(fitted.n_outputs, dtype=bool)
+    indices = sobol_indices(model, n_samples=_DRAWS)
+    return indices, np.isnan(indices.share.reshape(len(indices.share), -1)[0])

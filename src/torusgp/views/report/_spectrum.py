@@ -21,6 +21,11 @@ def spectrum(subject):
         "are determined by the rows; hollow ones are mostly what was expected. Dots far above the line at its right "
         "end would call for more waves."
     )
+    if not all(one.is_periodic for one in subject.dimensions):
+        text += (
+            " Inputs that do not repeat lie on a circle that is longer than their range: their waves mean something "
+            "together only."
+        )
     if len(subject.dimensions) > 1:
         text += (
             " Of inputs that act together there are two waves of the same cycles, in which one of them runs forwards "
@@ -33,12 +38,12 @@ def spectrum(subject):
 
 def _one(subject, output):
     display = SpectrumDisplay.from_estimator(subject.model, output=output)
-    expected = display.prior_variance >= _FLOOR * display.prior_variance.max()
+    is_wave = display.frequencies.any(axis=1)  # the constant has the broad prior of the intercept
+    expected = display.prior_variance >= _FLOOR * display.prior_variance[is_wave].max(initial=0.0)
+    expected |= ~is_wave
+    shown = is_wave & expected
     drawn = SpectrumDisplay(
-        display.frequencies[expected],
-        display.prior_variance[expected],
-        display.power[expected],
-        display.determined[expected],
+        display.frequencies[shown], display.prior_variance[shown], display.power[shown], display.determined[shown]
     )
     few = len(drawn.power) <= 2000  # dots; more are smaller as pixels
     image = figure_image(
@@ -46,7 +51,6 @@ def _one(subject, output):
         (5.6, 3.9),
         "Prior variance and posterior power of each frequency",
     )
-    is_wave = display.frequencies.any(axis=1)
     n_determined = int((display.determined[is_wave] > 0.5).sum())
     caption = (
         f"Of {count(is_wave.sum(), 'frequency', 'frequencies')}, {number(n_determined)} are determined by the rows."
@@ -58,14 +62,18 @@ def _one(subject, output):
 
 def _strongest(subject, output):
     """Table of the waves with the largest amplitudes."""
-    weights = subject.model.coef_.reshape(subject.model.index_set_.n_components, -1)[:, output]
+    fitted = subject.model.fitted_
+    weights = fitted.posterior.weights[: fitted.n_fourier, output]
     amplitude = np.hypot(weights[1::2], weights[2::2])
+    frequencies = fitted.index_set.frequencies[1:]
+    others = [axis for one in subject.dimensions if not one.is_periodic for axis in one.axes]
+    # waves along lines and levels mean nothing on their own
+    amplitude = np.where(frequencies[:, others].any(axis=1), 0.0, amplitude)
     order = np.argsort(-amplitude, kind="stable")[:_MOST_WAVES]
-    order = order[amplitude[order] > _WEAKEST * amplitude.max()]
-    if not len(order):  # a constant prediction
+    order = order[amplitude[order] > _WEAKEST * amplitude.max(initial=0.0)]
+    if not len(order):  # a constant prediction, or nothing that repeats
         return None
-    frequencies = subject.model.index_set_.frequencies[1:]
-    target = subject.targets[output]
+    target = subject.functions[output]
     rows = [
         [
             _wave(subject, frequencies[i].tolist()),
@@ -78,7 +86,7 @@ def _strongest(subject, output):
 
 def _wave(subject, frequency):
     """A frequency in words: the cycle of one input, or the cycles of several that go on together."""
-    used = [(k, one) for k, one in zip(frequency, subject.dimensions, strict=True) if k]
+    used = [(frequency[one.axes[0]], one) for one in subject.dimensions if one.is_periodic and frequency[one.axes[0]]]
     cycles = (
         f"{one.name}, every {with_unit(number(one.period / abs(k), 5), one.unit)}{'' if k > 0 else ', backwards'}"
         for k, one in used

@@ -5,11 +5,10 @@ from functools import cached_property
 
 import numpy as np
 
-from torusgp.estimators.features import resolve_columns
 from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.views.analysis import effect
-from torusgp.views.report._facts import entangled_components, is_fitted_to, judge, levels_along
-from torusgp.views.report._labels import describe_dimensions, describe_inputs, describe_targets
+from torusgp.views.report._facts import entangled_components, is_fitted_to, judge, levels_along, places_along
+from torusgp.views.report._labels import Quantity, describe_dimensions, describe_inputs, describe_targets
 from torusgp.views.report._markup import element, join
 from torusgp.views.report._scores import Score, explains_nothing
 from torusgp.views.report._shares import shares_of_variance
@@ -30,7 +29,7 @@ class Subject:
     inputs : tuple of Quantity
         Columns of X.
     dimensions : tuple of Dimension
-        Dimensions of the torus.
+        Dimensions of the function.
     targets : tuple of Quantity
         Targets.
     X : ndarray of shape (n_samples, n_features) or None
@@ -97,7 +96,8 @@ class Subject:
             looks_fitted = is_fitted_to(model, y, n_rows)
             if holdout is None and looks_fitted:
                 rows_are = "fitted"
-            X = np.asarray(X, dtype=float)
+            X = np.asarray(X)
+            X = X.astype(float) if X.dtype.kind in "iub" else X
         inputs = describe_inputs(model, input_names, input_units)
         targets = describe_targets(model, y, target_names, target_units)
         if judgement is not None and len(targets) > 1:
@@ -122,10 +122,12 @@ class Subject:
             ),
         )
 
-    @property
-    def columns(self):
-        """Position of the input that feeds each dimension of the torus."""
-        return resolve_columns(self.model, self.model.columns).tolist()
+    @cached_property
+    def functions(self):
+        """What effects and noise are about: the targets, or their logarithms, which have no unit."""
+        if self.model.likelihood != "log_normal":
+            return self.targets
+        return tuple(Quantity(f"log of {one.name}", "") for one in self.targets)
 
     @property
     def drawn_outputs(self):
@@ -139,10 +141,10 @@ class Subject:
 
     @property
     def function_std(self):
-        """Standard deviation of the predicted function of each target, around its mean over the torus."""
-        weights = self.model.coef_.reshape(self.model.index_set_.n_components, -1)
-        is_constant = self._attributed[1]  # but for rounding
-        return np.where(is_constant, 0.0, np.sqrt(np.sum(weights[1:] ** 2, axis=0) / 2))
+        """Standard deviation of the predicted function of each target, around its mean."""
+        if self.indices is None:
+            return np.zeros(len(self.targets))
+        return np.where(self._attributed[1], 0.0, np.sqrt(np.atleast_1d(self.indices.variance)))
 
     @property
     def rows_as_one(self):
@@ -200,30 +202,41 @@ class Subject:
     def main_effects(self):
         """Main effect of each dimension."""
         harmonics = np.abs(self.model.index_set_.frequencies).max(axis=0)
-        return [
-            effect(self.model, d, n_points=int(np.clip(8 * largest, *_LINE_POINTS)) | 1)
-            for d, largest in enumerate(harmonics.tolist())
-        ]
+        largest = [max((int(harmonics[axis]) for axis in one.axes), default=1) for one in self.dimensions]
+        return [effect(self.model, d, n_points=int(np.clip(8 * k, *_LINE_POINTS)) | 1) for d, k in enumerate(largest)]
 
     def main_effect(self, dimension, output):
         """Places, and mean and standard deviation of the main effect of a dimension there on one target."""
-        found, levels = self.main_effects[dimension], self.levels[dimension]
+        found, levels, of = self.main_effects[dimension], self.levels[dimension], self.dimensions[dimension]
         places, values = found.grid[0], (found.mean, found.std)
-        if levels is not None and self.dimensions[dimension].calendar == "day_of_week":
+        if of.kind == "category":
+            places = of.places(len(places))
+        elif levels is not None and of.calendar == "day_of_week":
             # between whole days there is nothing: hours there would only be named to mislead
             places, values = levels, found(levels, return_std=True)
         return places, *(each.reshape(len(places), -1)[:, output] for each in values)
 
     @cached_property
+    def places(self):
+        """Where the rows of X lie along each dimension; None without rows."""
+        if self.X is None:
+            return None
+        return [places_along(self.model, self.X, one) for one in self.dimensions]
+
+    @cached_property
     def levels(self):
-        """Values of each dimension, where the rows have few that are evenly spaced, such as whole weekdays; or None."""
-        found, waves = [], MeanWaves(self.model)
+        """Values of each circle, where the rows have few that are evenly spaced, such as whole weekdays; or None."""
+        found: list[np.ndarray | None] = []
+        waves = MeanWaves(self.model)
         for d, one in enumerate(self.dimensions):
-            levels = None if self.X is None else levels_along(self.model, self.X, d, one.period)
+            if not one.is_periodic:
+                found.append(None)
+                continue
+            levels = None if self.places is None else levels_along(self.places[d], one.period)
             if levels is None and one.calendar == "day_of_week" and self.whole_days is not None:
                 levels = np.arange(one.period) if self.whole_days else None
             elif levels is None:
-                levels = waves.levels(d, one.period)
+                levels = waves.levels(one.axes[0], one.period)
             found.append(levels)
         return found
 
@@ -246,12 +259,13 @@ class Subject:
         if "hour_of_day" not in calendar or "day_of_week" not in calendar:
             return None
         pair = calendar.index("hour_of_day"), calendar.index("day_of_week")
+        axes = [self.dimensions[d].axes[0] for d in pair]
         if self.whole_days is not None:
             moves = not self.whole_days
         elif self.X is None:
-            moves = MeanWaves(self.model).week_moves(*pair)
+            moves = MeanWaves(self.model).week_moves(*axes)
         else:
-            moves = week_moves_in(self.model, self.X[:, self.columns], *pair)
+            moves = week_moves_in(self.model, self.X, *axes)
         return pair if moves else None
 
     def has_days(self, dimension, pair):

@@ -64,16 +64,25 @@ def opening(subject):
     target = listed(one.name for one in subject.targets)
     rows = rows_learned(subject)
     rows += "," if ", " in rows else ""  # after what they are worth
-    periods = period_errors(subject)
-    if periods is None:
-        repeats = "repeats" if len(subject.targets) == 1 else "repeat"
-        return f"The model learned from {rows} how {target} {repeats} on a lattice of {_inputs(subject)}."
-    cycles: dict[int, list] = {}
-    for position, period, one in zip(subject.columns, periods, subject.dimensions, strict=True):
-        cycles.setdefault(position, []).append(f"every {with_unit(with_error(*period), one.unit)}")
-    inputs = (f"{subject.inputs[position].name} (repeats {listed(texts)})" for position, texts in cycles.items())
-    depends = "depends" if len(subject.targets) == 1 else "depend"
-    return f"The model learned from {rows} how {target} {depends} on {listed(inputs)}."
+    several = len(subject.targets) > 1
+    lattice = {one.input: None for one in subject.dimensions if one.kind == "lattice"}
+    inputs: dict[int, list] = {}
+    for one, error in zip(subject.dimensions, period_errors(subject), strict=True):
+        own = inputs.setdefault(one.input, [])
+        if one.kind == "circle":
+            own.append(f"every {with_unit(with_error(one.period, error), one.unit)}")
+    names = [
+        f"{subject.inputs[position].name} (repeats {listed(cycles)})" if cycles else subject.inputs[position].name
+        for position, cycles in inputs.items()
+        if position not in lattice
+    ]
+    said = []
+    if lattice:
+        place = listed(subject.inputs[position].name for position in lattice)
+        said.append(f"{'repeat' if several else 'repeats'} on a lattice of {place}")
+    if names:
+        said.append(f"{'depend' if several else 'depends'} on {listed(names)}")
+    return f"The model learned from {rows} how {target} {listed(said)}."
 
 
 def verdict(coverage, n_rows):
@@ -126,10 +135,6 @@ def _independent_rows(score):
     return score.n_rows if score.n_effective is None else score.n_effective
 
 
-def _inputs(subject):
-    return listed(subject.inputs[j].name for j in dict.fromkeys(subject.columns))
-
-
 def _in_short(subject, output):
     return join([_warning(subject, output), _tiles(subject, output), _sentences(subject, output)])
 
@@ -158,19 +163,23 @@ def _warning(subject, output):
 
 
 def _sentences(subject, output):
-    target = subject.targets[output]
+    target = subject.functions[output]
     sentences = [*_performance(subject, output), *_what_matters(subject, output)]
     noise = quantity(subject.noise_std[output], target.unit)
     sentences.append(
         join(
             [
-                "By its own account, single rows scatter around what it predicts by ",
+                f"By its own account, {_rows_or_logarithms(subject)} scatter around what it predicts by ",
                 element("strong", f"± {noise}"),
                 " (one standard deviation), which these inputs do not explain.",
             ]
         )
     )
     return element("ul", *(element("li", sentence) for sentence in sentences), class_="sentences")
+
+
+def _rows_or_logarithms(subject):
+    return "logarithms of single rows" if subject.model.likelihood == "log_normal" else "single rows"
 
 
 def _performance(subject, output):
@@ -262,7 +271,7 @@ def _what_matters(subject, output):
                 f"{subject.component_name(components[largest])} ({percent(share[largest], 0)}): effects that only add "
                 "up would miss it."
             )
-        elif together > 0 or subject.model.max_interaction is None:
+        elif largest is not None and share[largest] > 0:
             parts.append(" Inputs hardly act together: their effects add up.")
         sentences.append(join(parts))
     strongest = [i for i in alone if len(subject.dimensions) == 1 or share[i] >= 0.05]
@@ -323,7 +332,7 @@ def _notes(subject):
             f"Along {listed(subject.dimensions[d].name for d in low)} the length scale has reached its lower bound: "
             "neighbouring values seem unrelated. Is the period right?"
         )
-    if model.trend_ is not None:
+    if model.fit_.model.has_trend:
         notes.append(
             "Slow change beside the period was found and is part of predictions; beyond the range of the rows it is a "
             "guess."
@@ -386,7 +395,8 @@ def _tiles(subject, output):
             ("95 % intervals hold", percent(held), where if score.kind == "fitted" else said),
         ]
     else:
-        tiles.append(("noise of single rows", f"± {quantity(subject.noise_std[output], target.unit)}", "as learned"))
+        noise = quantity(subject.noise_std[output], subject.functions[output].unit)
+        tiles.append((f"noise of {_rows_or_logarithms(subject)}", f"± {noise}", "as learned"))
     if len(subject.dimensions) > 1 and subject.why_no_shares(output) is None:
         share = subject.share(output)
         i = int(share.argmax())

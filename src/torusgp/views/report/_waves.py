@@ -26,7 +26,7 @@ class MeanWaves:
 
     @cached_property
     def _gram(self):
-        linear, _ = self.model.statistics_.linear(self.model.index_set_, self.model.intercept)
+        linear = self.model.fitted_.linear
         return linear.gram / linear.gram[0, 0]
 
     def __call__(self, frequency):
@@ -44,15 +44,15 @@ class MeanWaves:
                 return complex(cc - sign * other * ss, sign * sc + other * cs)
         return None
 
-    def levels(self, dimension, period):
-        r"""Values of a dimension, if rows have few that are evenly spaced, such as whole weekdays.
+    def levels(self, axis, period):
+        r"""Values of a circle, if rows have few that are evenly spaced, such as whole weekdays.
 
         Rows that lie at multiples of a part :math:`1 / n` of the period have :math:`e^{i n \theta} = 1`.
 
         Parameters
         ----------
-        dimension : int
-            Position of the dimension.
+        axis : int
+            Axis of the torus.
         period : float
             Its period.
 
@@ -62,13 +62,13 @@ class MeanWaves:
             None also where the sums do not tell.
         """
         for n_levels in range(2, _MOST_LEVELS + 1):
-            if self.has_parts(dimension, n_levels):
+            if self.has_parts(axis, n_levels):
                 return np.arange(n_levels) * period / n_levels
         return None
 
-    def has_parts(self, dimension, n_parts):
-        """Whether all rows lie at multiples of a part of the period of a dimension; None if the sums do not tell."""
-        mean = self(n_parts * np.eye(self.model.index_set_.dimension, dtype=int)[dimension])
+    def has_parts(self, axis, n_parts):
+        """Whether all rows lie at multiples of a part of the period of a circle; None if the sums do not tell."""
+        mean = self(n_parts * np.eye(self.model.index_set_.dimension, dtype=int)[axis])
         return None if mean is None else abs(mean - 1) < _IS_ONE
 
     def week_moves(self, hour, week):
@@ -80,7 +80,7 @@ class MeanWaves:
         Parameters
         ----------
         hour, week : int
-            Positions of the dimensions.
+            Axes of the torus.
 
         Returns
         -------
@@ -92,8 +92,8 @@ class MeanWaves:
 
 
 def week_moves_in(model, X, hour, week):
-    """The same as :meth:`MeanWaves.week_moves` for rows that are given, of shape (n_samples, dimension)."""
-    return bool(abs(np.exp(1j * model.kernel_.phases(X) @ _hour_and_week(model, hour, week)).mean() - 1) < _IS_ONE)
+    """The same as :meth:`MeanWaves.week_moves` for rows that are given, of shape (n_samples, n_features)."""
+    return bool(abs(np.exp(1j * model.fitted_.phases(X) @ _hour_and_week(model, hour, week)).mean() - 1) < _IS_ONE)
 
 
 def _hour_and_week(model, hour, week):

@@ -1,27 +1,30 @@
-"""Rows that are held out, and how a model fares on them."""
+"""How predictions fare on observations that a model has not seen, and the rules by which that is good or bad."""
+
+from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from torusgp.tables.models._correlation import autocorrelation, correlation_time
-from torusgp.tables.models._inputs import to_moment
-from torusgp.tables.models._words import word
+from torusgp.views.autocorrelation import autocorrelation, correlation_time
 from torusgp.views.metrics import mean_negative_log_loss
 
-COVERAGE = 0.95  # of the intervals that are judged
+COVERAGE = 0.95  # of the intervals that are looked at first
 MIDDLE = 0.5  # of the intervals that tell whether errors are roughly normal
 _CLEAR = 3.0  # standard errors that chance does not allow
 _LIKELY = 2.0  # standard errors within which a skill may be none
 _SMALL = 0.1  # skill that few rows must not be taken for none
+_WORTHLESS, _FEWEST_ROWS = 0.01, 20  # R2 that is none, and rows that can tell, where the skill is not known
 _FAR = 0.2  # by which intervals that hold half of normal errors may miss it: tails of Student's t with 5 give 0.08
 _EXACT = 1e-6  # of the variance: errors of a thousandth of the spread are those of numbers without noise
 _NOTICEABLE = 0.2  # of the root mean square error: a smaller offset hardly moves the coverage of intervals
 
 
 @dataclass(frozen=True)
-class Judgement:
+class Scores:
     """How the predictions of a model compare with rows that it has not seen.
 
     Attributes
@@ -64,7 +67,17 @@ class Judgement:
     middle_std: float | None = None
 
     @classmethod
-    def from_predictions(cls, observed, mean, std, rows, *, constant=None, noise_std=0.0, redundancy=None):
+    def from_predictions(
+        cls,
+        observed: NDArray[np.float64],
+        mean: NDArray[np.float64],
+        std: NDArray[np.float64],
+        rows: str,
+        *,
+        constant: float | None = None,
+        noise_std: ArrayLike = 0.0,
+        redundancy: float | None = None,
+    ) -> Self:
         """Compare observations with normal predictions.
 
         Parameters
@@ -78,11 +91,11 @@ class Judgement:
         noise_std : float or ndarray, default=0.0
             The part of the standard deviations that is noise.
         redundancy : float, optional
-            How many consecutive rows are worth one; None if they have no order.
+            Number of consecutive rows over their effective sample size; None if they have no order.
 
         Returns
         -------
-        Judgement
+        Scores
         """
         error = observed - mean
         skill, skill_std = (None, None) if constant is None else _skill(error, observed - constant, redundancy)
@@ -103,33 +116,44 @@ class Judgement:
         )
 
     @property
-    def explains_nothing(self):
-        """Whether predictions may be no better than a constant: their skill is small, and within its error of none."""
+    def explains_nothing(self) -> bool:
+        """Whether predictions may be no better than a constant: their skill is small, and within its error of none.
+
+        Where the skill is not known, R2 decides.
+        """
         if self.skill is None or self.skill_std is None:
-            return False
+            return bool(self.n_rows >= _FEWEST_ROWS and self.r2 < _WORTHLESS)
         return bool(self.skill < min(_SMALL, _LIKELY * self.skill_std) or self.skill <= 0)
 
     @property
-    def drifts(self):
+    def is_biased(self) -> bool:
         """Whether the observations lie above or below predictions by more than chance allows, and noticeably."""
         if self.bias is None or self.bias_std is None:
             return False
         return bool(abs(self.bias) > max(_CLEAR * self.bias_std, _NOTICEABLE * self.rmse))
 
     @property
-    def misses_middle(self):
-        """Whether 50 % intervals hold far more or far fewer than half of the observations, beyond chance."""
+    def is_too_narrow(self) -> bool:
+        """Whether 50 % intervals contain far fewer than half of the observations, beyond chance."""
+        return self._beyond_chance(-1)
+
+    @property
+    def is_too_wide(self) -> bool:
+        """Whether 50 % intervals contain far more than half of the observations, as where a few errors are huge."""
+        return self._beyond_chance(1)
+
+    def _beyond_chance(self, sign: int) -> bool:
         if self.middle is None or self.middle_std is None or self.r2 > 1 - _EXACT:
             return False
-        return bool(abs(self.middle - MIDDLE) > max(_CLEAR * self.middle_std, _FAR))
+        return bool(sign * (self.middle - MIDDLE) > max(_CLEAR * self.middle_std, _FAR))
 
-    def to_json(self):
+    def to_json(self) -> dict[str, Any]:
         """What JSON can hold of it."""
         return asdict(self)
 
     @classmethod
-    def from_json(cls, content):
-        """Judgement from what :meth:`to_json` gave; None stands for what is not a number."""
+    def from_json(cls, content: dict[str, Any]) -> Self:
+        """Scores from what :meth:`to_json` gave; None stands for what is not a number."""
         return cls(**(content | {"r2": float("nan") if content["r2"] is None else content["r2"]}))
 
 
@@ -157,65 +181,3 @@ def _middle(error, std, redundancy):
     inside = (np.abs(error) <= ndtri(0.5 + MIDDLE / 2) * std).astype(float)
     time = 1.0 if redundancy is None else max(1.0, correlation_time(autocorrelation(inside)))
     return float(inside.mean()), float(np.sqrt(MIDDLE * (1 - MIDDLE) * min(time / len(inside), 1.0)))
-
-
-def hold_out(n_rows, order, fraction=0.2, start=None, random_state=0):
-    """Which rows are held out.
-
-    Parameters
-    ----------
-    n_rows : int
-        Number of rows.
-    order : pandas.Series or None
-        Times or numbers that order them.
-    fraction : float, default=0.2
-        Share of the rows to hold out: the last ones in their order, or random ones if they have none.
-    start : str or number, optional
-        Instead of a fraction: hold out the rows from there on.
-    random_state : int, default=0
-        Determines random rows.
-
-    Returns
-    -------
-    held : ndarray of bool, shape (n_rows,)
-        True for rows that are held out.
-    rows : str
-        Which they are, in words.
-    """
-    if start is not None:
-        if order is None:
-            raise ValueError(
-                f"To hold out rows from {start} on, name the column that has their time ({word('time', 'date')})."
-            )
-        held = (order >= to_moment(start, order)).to_numpy()
-        if not held.any() or held.all():
-            raise ValueError(
-                f"From {start} on there are {held.sum()} of {n_rows} rows, and {np.sum(~held)} before, of column "
-                f"{order.name!r}: it goes from {order.min()} to {order.max()}."
-            )
-        return held, f"from {start} on"
-    if not 0 < fraction < 1:
-        raise ValueError(f"The share of rows to hold out must be between 0 and 1, got {fraction!r}.")
-    n_held = max(1, round(fraction * n_rows))
-    if order is None:
-        held = np.zeros(n_rows, dtype=bool)
-        held[np.random.default_rng(random_state).permutation(n_rows)[:n_held]] = True
-        return held, f"{100 * held.mean():.0f} % of the rows, drawn at random"
-    first = order.sort_values(kind="stable").iloc[n_rows - n_held]
-    held = (order >= first).to_numpy()  # rows of one moment stay together
-    if held.all():
-        raise ValueError(
-            f"All of the last rows in the order of {order.name!r} have the same value {first}: hold out rows from a "
-            "certain value on, or none."
-        )
-    return held, f"the last {100 * held.mean():.0f} %, from {_shown(first, order)} on"
-
-
-def _shown(value, order):
-    """A time or number of a column, with the digits that tell it from others."""
-    if hasattr(value, "isoformat"):
-        return value.isoformat(sep=" ", timespec="minutes")
-    if value == int(value) and abs(value) < 1e15:
-        return f"{value:.0f}"
-    range_in_it = np.abs(order).max() / max(np.ptp(order), np.finfo(float).tiny)
-    return f"{value:.{int(np.clip(np.ceil(np.log10(range_in_it)) + 4, 6, 17))}g}"

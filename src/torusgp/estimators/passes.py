@@ -1,0 +1,166 @@
+"""Fits in one pass over sources of any size and over Dask collections, and predictions on these."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from torusgp.data.blocks import Blocks
+from torusgp.data.checkpoints import Checkpoint, CheckpointError
+from torusgp.data.sources import as_source
+from torusgp.engine.statistics import SufficientStatistics
+from torusgp.estimators import layout1
+from torusgp.estimators.regressor_files import describe, restore_inputs, same_parameters
+from torusgp.estimators.settings import make_settings
+from torusgp.fitting.files import outcome_from_archive, outcome_to_archive
+from torusgp.fitting.fitter import SAMPLE_ROWS, Fitter, Preliminary
+from torusgp.fitting.likelihoods import check_likelihood
+from torusgp.fitting.rows import Rows
+from torusgp.kernels.axes import Expression, Product, Slope
+
+_MARGIN = 0.1  # of the range of a line on each side: a sample hardly ever shows its ends
+
+
+def fit_stream(model: Any, X: Any, y: Any, sample_weight: Any, noise_scale: Any, checkpoint: Any) -> Any:
+    """Fit a model to a source of rows; see :meth:`TorusGPRegressor.fit`."""
+    likelihood = check_likelihood(model.likelihood)
+    if likelihood.name != "normal":
+        raise ValueError(
+            f"likelihood={model.likelihood!r} needs rows in memory: give a source of logarithms, or arrays."
+        )
+    settings = make_settings(model)
+    source = as_source(X, y, sample_weight, noise_scale, named_inputs(model))
+    point = None if checkpoint is None else Checkpoint(checkpoint)
+    model.forget()
+    if point is None or point.content is None:
+        sample = source.sample(SAMPLE_ROWS)
+        seen = len(sample) < SAMPLE_ROWS // 2 if source.n_rows is None else len(sample) == source.n_rows
+        fitter, outcome = _decide(model, settings, sample, source.names, source.y_ndim, 0.0 if seen else _MARGIN)
+        statistics = fitter.empty_statistics(outcome, source.n_rows, source.n_outputs)
+    else:
+        outcome = _take_up(model, point)
+        fitter = Fitter(outcome.model, settings)
+        statistics = SufficientStatistics.from_archive(point.content["statistics"], point.arrays).empty()
+        statistics.n_threads = settings.compute.n_threads
+        settings.report(f"going on from {point.path} after {point.n_rows} rows")
+    content, arrays = outcome_to_archive(outcome)
+    saved = ({**content, **describe(model)}, {f"outcome_{name}": array for name, array in arrays.items()})
+    statistics = statistics.add_source(source, fitter.layout, point, _progress(model), saved)
+    model.set_fit(fitter.fit_statistics(outcome, statistics, search=False))
+    return model
+
+
+def fit_blocks(model: Any, X: Any, y: Any, sample_weight: Any, noise_scale: Any, checkpoint: Any) -> Any:
+    """Fit a model to a Dask collection; see :meth:`TorusGPRegressor.fit`."""
+    if checkpoint is not None:
+        raise ValueError("checkpoint is for sources that one process reads; Dask repeats lost tasks by itself.")
+    if check_likelihood(model.likelihood).name != "normal":
+        raise ValueError(f"likelihood={model.likelihood!r} needs rows in memory: give a collection of logarithms.")
+    settings = make_settings(model)
+    blocks = Blocks(X, y, sample_weight, noise_scale, named_inputs(model))
+    model.forget()
+    fitter, outcome = _decide(model, settings, blocks.sample(SAMPLE_ROWS), blocks.names, blocks.y_ndim, _MARGIN)
+    empty = fitter.empty_statistics(outcome, blocks.n_rows, blocks.n_outputs)
+    empty.n_threads = settings.compute.n_threads or 1  # Dask has threads and processes of its own
+    statistics = blocks.statistics(empty, fitter.layout)
+    statistics.n_threads = settings.compute.n_threads
+    model.set_fit(fitter.fit_statistics(outcome, statistics, search=False))
+    return model
+
+
+def named_inputs(model: Any) -> list[str] | None:
+    """Columns of a table that the model wants as inputs; None if it does not say."""
+    if not isinstance(model.kernel, Expression):
+        return None
+    inputs = [
+        one
+        for term in model.kernel.terms
+        for one in (
+            [term.input] if isinstance(term, Slope) else [used for factor in term.factors for used in factor.used]
+        )
+        if isinstance(term, Product | Slope)
+    ]
+    names = list(dict.fromkeys(one for one in inputs if isinstance(one, str)))
+    return names if len(names) == len(set(inputs)) else None
+
+
+def _decide(
+    model: Any, settings: Any, sample: Any, names: Any, y_ndim: int, margin: float
+) -> tuple[Fitter, Preliminary]:
+    """Learn from some rows what needs rows."""
+    # what scikit-learn's validation does for arrays
+    if hasattr(model, "feature_names_in_"):
+        del model.feature_names_in_
+    if names is not None:
+        model.feature_names_in_ = np.array(names, dtype=object)
+    model.n_features_in_ = sample.X.shape[1]
+    model._y_ndim = y_ndim
+    fitter = Fitter(model.resolve(sample.X, margin), settings)
+    coordinates, plain = fitter.layout(sample.X)
+    settings.report(f"deciding on the columns with {len(sample)} rows")
+    rows = Rows(coordinates, sample.y, sample.sample_weight, sample.noise_scale, plain)
+    return fitter, fitter.preliminary(rows)
+
+
+def _take_up(model: Any, point: Checkpoint) -> Preliminary:
+    """What was decided before the pass that a checkpoint belongs to."""
+    content = point.content["more"]
+    if "n_features_in" not in content:
+        raise CheckpointError(f"{point.path} does not belong to fit. Delete it to start anew, or name another file.")
+    if not same_parameters(model, content):
+        raise CheckpointError(
+            f"{point.path} was written by a model with other parameters. Delete it to start anew, or name another file."
+        )
+    restore_inputs(model, content)
+    if "estimator" not in content:
+        if "trend_weights" in point.arrays:
+            raise CheckpointError(
+                f"{point.path} is from an earlier version, which subtracted slow change from the targets; now it is "
+                "part of the model. Delete it to start anew, or name another file."
+            )
+        return layout1.outcome(content, point.arrays, point.arrays["period"])
+    arrays = {name[8:]: array for name, array in point.arrays.items() if name.startswith("outcome_")}
+    return outcome_from_archive(content, arrays)
+
+
+def _progress(model: Any) -> Any:
+    """How the pass is shown: by the model's own function, a bar, or not at all."""
+    if callable(model.verbose):
+        return lambda n_rows: model.verbose(f"{n_rows} rows")
+    return bool(model.verbose)
+
+
+def predict_blocks(model: Any, X: Any, return_std: bool, return_cov: bool, include_noise: bool) -> Any:
+    """Lazy predictions on a Dask collection; see :meth:`TorusGPRegressor.predict`."""
+    if return_cov:
+        raise ValueError("return_cov needs all points at once, which a Dask collection does not give: use return_std.")
+    import dask.array
+
+    fitted = model.fitted_
+    fitted.forget_predictors()  # they are made again where they are needed
+    shape = () if model._y_ndim == 1 else (fitted.n_outputs,)
+    stacked = 2 if return_std else 1
+    task = dask.delayed(model)
+
+    def predict(block: Any, model: Any) -> Any:
+        if len(block) == 0:
+            return np.empty((0, stacked, *shape))
+        results = model.predict(block, return_std=return_std, include_noise=include_noise)
+        return np.stack(results if return_std else [results], axis=1)
+
+    if hasattr(X, "to_dask_array"):
+        blocks = [dask.delayed(predict, pure=True)(part, task) for part in X.to_delayed()]
+        sizes = [np.nan] * len(blocks)
+    else:
+        X = X.rechunk({1: -1}) if X.ndim == 2 and X.numblocks[1] > 1 else X
+        blocks = [dask.delayed(predict, pure=True)(part, task) for part in X.to_delayed().ravel()]
+        sizes = X.chunks[0]
+    both = dask.array.concatenate(
+        [
+            dask.array.from_delayed(block, (size, stacked, *shape), dtype=float)
+            for block, size in zip(blocks, sizes, strict=True)
+        ],
+        allow_unknown_chunksizes=True,
+    )
+    return (both[:, 0], both[:, 1]) if return_std else both[:, 0]

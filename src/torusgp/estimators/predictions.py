@@ -1,0 +1,231 @@
+"""Predictions of a fitted regressor: of targets, quantiles, terms and derivatives, and functions drawn from it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from torusgp.data.blocks import is_dask
+from torusgp.data.checks import check_no_times
+from torusgp.estimators.attributes import FittedAttributes
+from torusgp.estimators.passes import predict_blocks
+from torusgp.estimators.validation import check_points
+from torusgp.fitting.likelihoods import check_likelihood
+
+Array = NDArray[np.float64]
+
+
+class Predictions(FittedAttributes):
+    """Methods that predict."""
+
+    likelihood: str
+
+    def _points(self, X: Any) -> NDArray[Any]:
+        check_is_fitted(self, "statistics_")
+        check_no_times(X)
+        return check_points(self, X, self._outcome.model)
+
+    def _squeeze_points(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return values if self._y_ndim == 2 else values[..., 0]
+
+    @overload
+    def predict(
+        self, X: Any, return_std: Literal[False] = False, return_cov: Literal[False] = False, include_noise: bool = True
+    ) -> Array: ...
+
+    @overload
+    def predict(
+        self, X: Any, return_std: Literal[True], return_cov: Literal[False] = False, include_noise: bool = True
+    ) -> tuple[Array, Array]: ...
+
+    @overload
+    def predict(
+        self, X: Any, return_std: Literal[False] = False, *, return_cov: Literal[True], include_noise: bool = True
+    ) -> tuple[Array, Array]: ...
+
+    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False, include_noise: bool = True) -> Any:
+        """Predict targets.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs. A Dask array or data frame gives lazy Dask arrays.
+        return_std : bool, default=False
+            Also return standard deviations.
+        return_cov : bool, default=False
+            Also return the covariance between all points.
+        include_noise : bool, default=True
+            Whether these are of new observations, or of the function itself.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        std : ndarray of the same shape
+            With ``return_std``.
+        cov : ndarray of shape (n_samples, n_samples) or (n_samples, n_samples, n_outputs)
+            With ``return_cov``.
+        """
+        if return_std and return_cov:
+            raise ValueError("return_std and return_cov cannot both be true: ask for one of them.")
+        if is_dask(X):
+            return predict_blocks(self, X, return_std, return_cov, include_noise)
+        points, fitted, likelihood = self._points(X), self.fitted_, check_likelihood(self.likelihood)
+        noise = fitted.noise_variance if include_noise else np.zeros(fitted.n_outputs)
+        if return_cov:
+            if likelihood.name != "normal":
+                raise ValueError(f"return_cov is for likelihood='normal'; with {self.likelihood!r} use return_std.")
+            covariance = fitted.covariance(points) + np.eye(len(points))[..., None] * noise
+            return self._squeeze_points(fitted.mean(points)), self._squeeze_points(covariance)
+        if not return_std and likelihood.name == "normal":
+            return self._squeeze_points(fitted.mean(points))
+        mean, variance = fitted.mean_and_variance(points)
+        mean, std = likelihood.mean_and_std(mean, variance + noise)
+        return (self._squeeze_points(mean), self._squeeze_points(std)) if return_std else self._squeeze_points(mean)
+
+    def predict_quantiles(
+        self, X: Any, quantiles: ArrayLike = (0.025, 0.5, 0.975), include_noise: bool = True
+    ) -> NDArray[np.float64]:
+        """Predict quantiles of targets.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        quantiles : array-like of float, default=(0.025, 0.5, 0.975)
+            Probabilities in (0, 1).
+        include_noise : bool, default=True
+            Whether these are of new observations, or of the function itself.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_quantiles) or (n_samples, n_outputs, n_quantiles)
+        """
+        wanted = np.atleast_1d(np.asarray(quantiles, dtype=float))
+        if wanted.ndim != 1 or not ((wanted > 0) & (wanted < 1)).all():
+            raise ValueError(f"quantiles must be probabilities between 0 and 1, got {quantiles!r}.")
+        points, fitted = self._points(X), self.fitted_
+        mean, variance = fitted.mean_and_variance(points)
+        variance = variance + (fitted.noise_variance if include_noise else 0.0)
+        values = check_likelihood(self.likelihood).quantiles(mean, variance, wanted)
+        return values if self._y_ndim == 2 else values[:, 0]
+
+    @overload
+    def predict_parts(
+        self, X: Any, return_std: Literal[False] = False, return_cov: Literal[False] = False
+    ) -> Array: ...
+
+    @overload
+    def predict_parts(
+        self, X: Any, return_std: Literal[True], return_cov: Literal[False] = False
+    ) -> tuple[Array, Array]: ...
+
+    @overload
+    def predict_parts(
+        self, X: Any, return_std: Literal[False] = False, *, return_cov: Literal[True]
+    ) -> tuple[Array, Array]: ...
+
+    def predict_parts(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
+        """Predict what each term contributes, centred on the rows of the fit.
+
+        Means add up to the prediction less ``fitted_.intercept``; with ``likelihood="log_normal"`` on the scale of the
+        logarithm. Standard deviations do not add up, since the data tell the sum better than its parts.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        return_std : bool, default=False
+            Also return standard deviations.
+        return_cov : bool, default=False
+            Also return the covariances between the terms at each point.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples, n_terms) or (n_samples, n_terms, n_outputs)
+            In the order of ``term_names_``.
+        std : ndarray of the same shape
+            With ``return_std``.
+        cov : ndarray of shape (n_samples, n_terms, n_terms) or (n_samples, n_terms, n_terms, n_outputs)
+            With ``return_cov``.
+        """
+        if return_std and return_cov:
+            raise ValueError("return_std and return_cov cannot both be true: ask for one of them.")
+        points, fitted = self._points(X), self.fitted_
+        mean = self._squeeze_points(fitted.parts(points))
+        if not (return_std or return_cov):
+            return mean
+        covariance = fitted.parts_covariance(points)
+        if return_cov:
+            return mean, self._squeeze_points(covariance)
+        variance = np.einsum("nppq->npq", covariance)
+        return mean, self._squeeze_points(np.sqrt(np.maximum(variance, 0.0)))
+
+    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = None) -> NDArray[np.float64]:
+        """Draw functions from the posterior: the same state gives the same functions at any points.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_points, n_features)
+            Inputs.
+        n_samples : int, default=1
+            Number of functions.
+        random_state : int, RandomState or None
+            Determines the functions.
+
+        Returns
+        -------
+        ndarray of shape (n_points, n_samples) or (n_points, n_outputs, n_samples)
+        """
+        values = self.fitted_.sample(self._points(X), n_samples, check_random_state(random_state))
+        if self.likelihood == "log_normal":
+            values = np.exp(values)
+        return values if self._y_ndim == 2 else values[:, 0]
+
+    def sample_parts(self, X: Any, n_samples: int = 1, random_state: Any = None) -> NDArray[np.float64]:
+        """Draw the terms of functions from the posterior, centred on the rows of the fit.
+
+        The same state gives the functions of :meth:`sample_y`, of which these are the parts.
+
+        Parameters
+        ----------
+        X, n_samples, random_state
+            See :meth:`sample_y`.
+
+        Returns
+        -------
+        ndarray of shape (n_points, n_terms, n_samples) or (n_points, n_terms, n_outputs, n_samples)
+        """
+        values = self.fitted_.sample_parts(self._points(X), n_samples, check_random_state(random_state))
+        return values if self._y_ndim == 2 else values[:, :, 0]
+
+    @overload
+    def predict_gradient(self, X: Any, return_std: Literal[False] = False) -> Array: ...
+
+    @overload
+    def predict_gradient(self, X: Any, return_std: Literal[True]) -> tuple[Array, Array]: ...
+
+    def predict_gradient(self, X: Any, return_std: bool = False) -> Any:
+        """Derivatives of the predicted function with respect to the inputs; not a number along categories.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        return_std : bool, default=False
+            Also return the standard deviations of the derivatives.
+
+        Returns
+        -------
+        gradient : ndarray of shape (n_samples, n_features) or (n_samples, n_features, n_outputs)
+        std : ndarray of the same shape
+            With ``return_std``.
+        """
+        points, fitted = self._points(X), self.fitted_
+        gradient = self._squeeze_points(fitted.gradient(points))
+        if not return_std:
+            return gradient
+        return gradient, self._squeeze_points(np.sqrt(fitted.gradient_variance(points)))

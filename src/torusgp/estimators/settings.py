@@ -1,0 +1,91 @@
+"""Parameters of estimators, checked: what a fitter is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from torusgp.engine.backends import check_n_threads
+from torusgp.fitting.problem import LEARNABLE, Settings
+from torusgp.fitting.rows import Compute
+from torusgp.kernels.index_sets import IndexSet
+from torusgp.kernels.index_sets._checks import check_budget
+from torusgp.kernels.index_sets._names import check_index_set
+from torusgp.kernels.product import check_positive_array
+
+
+@dataclass(frozen=True)
+class Torch:
+    """Dense sums, predictions and large matrices by PyTorch, on a device.
+
+    Parameters
+    ----------
+    device : str, optional
+        Such as "cuda" or "cpu"; by default a GPU if there is one.
+    precision : {"float64", "float32", "tf32"}, default="float64"
+        Of the columns and their products; the sums are in float64. Less is faster, and a warning says if the data are
+        too many or the noise too small for it.
+    transforms : bool, default=True
+        Use FINUFFT on the CPU where that is cheaper, in up to three dimensions; never with less precision.
+    """
+
+    device: str | None = None
+    precision: str = "float64"
+    transforms: bool = True
+
+
+def make_compute(backend: Any, n_threads: Any) -> Compute:
+    """How sums and predictions are computed."""
+    threads = check_n_threads(n_threads)
+    if isinstance(backend, Torch):
+        chosen = "auto" if backend.transforms and backend.precision == "float64" else "torch"
+        compute = Compute(chosen, threads, backend.device, backend.precision)
+    else:
+        compute = Compute(backend, threads)
+    compute.choose(np.zeros((1, 1), int), 1)  # raises if it is not to be had
+    return compute
+
+
+def make_settings(estimator: Any) -> Settings:
+    """Settings of a regressor, or an error that names what is wrong with them."""
+    learn = estimator.learn
+    if isinstance(learn, str) or not np.iterable(learn):
+        raise ValueError(f"learn must be a collection of names, as in learn=('length_scale',), got {learn!r}.")
+    unknown = set(learn) - set(LEARNABLE)
+    if unknown:
+        raise ValueError(f"learn holds {sorted(map(str, unknown))}; it may hold {list(LEARNABLE)}.")
+    check_index_set(estimator.index_set)
+    if estimator.n_components != "auto":
+        check_budget(estimator.n_components)
+    noise = check_positive_array(estimator.noise_variance, "noise_variance", max_ndim=1)
+    bounds = estimator.noise_variance_bounds
+    if bounds is not None:
+        bounds = _check_bounds(bounds, "noise_variance_bounds")
+    verbose = estimator.verbose
+
+    def report(line: str) -> None:
+        if callable(verbose):
+            verbose(line)
+        elif verbose:
+            print(f"[torusgp] {line}")
+
+    return Settings(
+        estimator.index_set if isinstance(estimator.index_set, IndexSet) else str(estimator.index_set),
+        estimator.n_components,
+        frozenset(learn),
+        bool(estimator.intercept),
+        noise,
+        bounds,
+        make_compute(estimator.backend, estimator.n_threads),
+        report,
+    )
+
+
+def _check_bounds(bounds: Any, name: str) -> tuple[float, float]:
+    """Return a lower and an upper bound, or raise unless they are two positive numbers in order."""
+    pair = check_positive_array(bounds, name, max_ndim=1)
+    if np.shape(pair) != (2,) or pair[0] > pair[1]:
+        raise ValueError(f"{name} must be two positive numbers, the lower one first, got {bounds!r}.")
+    return float(pair[0]), float(pair[1])

@@ -1,0 +1,396 @@
+"""A fitted model: prior, what was learned, statistics and posterior; it predicts, and knows nothing of estimators."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from torusgp.engine.backends import count_threads
+from torusgp.engine.basis import columns as basis_columns
+from torusgp.engine.inference import LinearStatistics, Posterior, evidence
+from torusgp.engine.statistics import SufficientStatistics
+from torusgp.fitting.advice import advise
+from torusgp.fitting.parameters import Parameters
+from torusgp.fitting.prior import NOISE, Prior
+from torusgp.fitting.rows import Compute, inexactness_ratio
+from torusgp.kernels.index_sets import IndexSet
+from torusgp.kernels.kernel import TorusKernel
+from torusgp.kernels.product import to_phases
+from torusgp.kernels.resolve import Layout
+
+_CHUNK_ENTRIES = 2**22  # values of columns that are held at a time
+
+
+class _FourierPosterior:
+    """Posterior of the weights of the Fourier columns beside plain ones, which are integrated out.
+
+    It has the verbs of :class:`~torusgp.engine.inference.Posterior` that predictors use.
+    """
+
+    def __init__(self, linear: LinearStatistics, variances: NDArray[np.float64], noise: NDArray[np.float64], n: int):
+        self._results = []
+        for output, noise_variance in enumerate(noise):
+            inner = linear.gram[n:, n:] + np.diag(noise_variance / variances[n:, output])
+            through = np.linalg.solve(inner, np.column_stack([linear.gram[n:, :n], linear.moments[n:, output]]))
+            gram = linear.gram[:n, :n] - linear.gram[:n, n:] @ through[:, :-1]
+            moments = linear.moments[:n, [output]] - linear.gram[:n, n:] @ through[:, -1:]
+            reduced = LinearStatistics(
+                (gram + gram.T) / 2, moments, linear.squares[[output]], linear.n_samples, device=linear.device
+            )
+            self._results.append(evidence(reduced, variances[:n, output], noise_variance))
+        self.weights = np.stack([result.weights for result in self._results], axis=1)
+        self.roots = [result.root for result in self._results]
+
+    def factor(self, output: int) -> Any:
+        """Cholesky factor of one output."""
+        return self._results[output].factor
+
+    def whiten(self, columns: NDArray[np.float64], output: int) -> Any:
+        """Product of the inverse of the factor with the scaled columns of points."""
+        return self.factor(output).solve((columns * self.roots[output]).T)
+
+    def covariance(self, output: int) -> NDArray[np.float64]:
+        """Posterior covariance of the weights of one output."""
+        return self._results[output].covariance()
+
+
+@dataclass(frozen=True)
+class FittedTorusGP:
+    """A fitted model.
+
+    Attributes
+    ----------
+    prior : Prior
+        Terms on a torus, plain columns and an intercept.
+    parameters : Parameters
+        What was learned or given.
+    index_set : IndexSet
+        Frequencies in use.
+    statistics : SufficientStatistics
+        Sums over the rows.
+    center : bool
+        Whether the mean of the targets was subtracted: with an intercept.
+    spectrum : ndarray of shape (n_columns, n_outputs) or None
+        Prior variances of the columns, where each was learned on its own.
+    compute : Compute
+        How predictions are computed.
+    """
+
+    prior: Prior
+    parameters: Parameters
+    index_set: IndexSet
+    statistics: SufficientStatistics
+    center: bool
+    spectrum: NDArray[np.float64] | None = None
+    compute: Compute = field(default_factory=Compute)
+    _predictors: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    # What was learned --------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _linear(self) -> tuple[LinearStatistics, NDArray[np.float64]]:
+        return self.statistics.linear(self.index_set, self.center)
+
+    @property
+    def linear(self) -> LinearStatistics:
+        """Statistics of the columns in use."""
+        return self._linear[0]
+
+    @property
+    def offset(self) -> NDArray[np.float64]:
+        """What was subtracted from the targets, shape (n_outputs,)."""
+        return self._linear[1]
+
+    @cached_property
+    def prior_variances(self) -> NDArray[np.float64]:
+        """Prior variances of the weights of the columns, shape (n_columns, n_outputs)."""
+        if self.spectrum is not None:
+            return self.spectrum
+        return self.prior.variances(self.parameters, self.index_set.frequencies)
+
+    @property
+    def noise_variance(self) -> NDArray[np.float64]:
+        """Noise variances of the outputs."""
+        return self.parameters[NOISE]
+
+    @cached_property
+    def posterior(self) -> Posterior:
+        """Posterior of the weights of all columns: those of the frequencies, then the plain ones."""
+        return Posterior(self.linear, self.prior_variances, self.noise_variance)
+
+    @property
+    def log_evidence(self) -> float:
+        """Log evidence, summed over outputs."""
+        return self.posterior.log_evidence
+
+    @cached_property
+    def kernel(self) -> TorusKernel:
+        """Kernel of variance one."""
+        return self.prior.kernel(self.parameters)
+
+    @cached_property
+    def truncation_error(self) -> float:
+        """Largest error of the kernel of variance one, by the frequencies left out and by lines lying on circles."""
+        total = self.prior.truncation_error(self.parameters, self.index_set) + self.prior.aliasing_error(
+            self.parameters
+        )
+        return float((total / self.prior.signal_variances(self.parameters).sum(axis=0)).max())
+
+    @property
+    def inexactness(self) -> float:
+        """Error of the posterior precision that inexact sums cause, relative to the prior's."""
+        ratio = inexactness_ratio(self.prior, self.parameters, self.index_set)
+        return self.linear.rounding * self.linear.n_samples * ratio
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of targets."""
+        return self.prior.n_outputs
+
+    @property
+    def n_fourier(self) -> int:
+        """Number of columns of the frequencies."""
+        return self.index_set.n_components
+
+    @property
+    def layout(self) -> Layout:
+        """How rows are laid on the torus."""
+        return Layout(self.prior.torus, tuple(column.input for column in self.prior.columns))
+
+    def with_noise_variance(self, noise_variance: NDArray[np.float64]) -> FittedTorusGP:
+        """The same model with another noise variance; the posterior follows from the statistics alone."""
+        return replace(self, parameters=self.parameters.with_value(NOISE, noise_variance), _predictors={})
+
+    def with_compute(self, compute: Compute) -> FittedTorusGP:
+        """The same model, whose predictions are computed in another way."""
+        return replace(self, compute=compute, _predictors={})
+
+    # Prediction --------------------------------------------------------------------------------------------------
+
+    def phases(self, X: NDArray[Any]) -> NDArray[np.float64]:
+        """Phases of inputs of shape (n_samples, n_inputs); those beyond the range of a line are clamped."""
+        return to_phases(self.prior.torus.coordinates(X, self.parameters.period), self.parameters.period)
+
+    def plain(self, X: NDArray[Any]) -> NDArray[np.float64]:
+        """Plain columns of inputs, in the units of the model."""
+        values = self.layout.plain_columns(X)
+        if values is None:
+            return np.empty((len(X), 0))
+        mean, spread = self.statistics.plain_units()
+        return (values - mean) / spread
+
+    @cached_property
+    def _fourier(self) -> Any:
+        """Posterior of the weights of the Fourier columns."""
+        if not self.prior.columns:
+            return self.posterior
+        return _FourierPosterior(self.linear, self.prior_variances, self.noise_variance, self.n_fourier)
+
+    def _predictor(self, n_points: int) -> Any:
+        frequencies = self.index_set.frequencies
+        key = (self.compute.choose(frequencies, n_points), count_threads(self.compute.n_threads, n_points))
+        if key not in self._predictors:
+            self._predictors[key] = self.compute.make_predictor(frequencies, self._fourier, n_points)
+        return self._predictors[key]
+
+    def forget_predictors(self) -> None:
+        """Drop what predictions keep for the next ones."""
+        self._predictors.clear()
+
+    def mean(self, X: NDArray[Any]) -> NDArray[np.float64]:
+        """Posterior mean of the function, shape (n_samples, n_outputs)."""
+        return self.values(X, self.posterior.weights) + self.offset
+
+    def values(self, X: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Values of functions with weights of all columns, shape (n_samples, n_functions), without the offset."""
+        values = self._predictor(len(X)).mean(self.phases(X), weights[: self.n_fourier])
+        return values + self.plain(X) @ weights[self.n_fourier :] if self.prior.columns else values
+
+    def mean_and_variance(self, X: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Posterior mean and variance of the function, each of shape (n_samples, n_outputs)."""
+        phases, predictor = self.phases(X), self._predictor(len(X))
+        mean, variance = np.empty((len(X), self.n_outputs)), np.empty((len(X), self.n_outputs))
+        plain = self.plain(X)
+        for output in range(self.n_outputs):
+            mean[:, output], variance[:, output] = predictor.mean_and_variance(phases, output)
+            if self.prior.columns:
+                mean[:, output] += plain @ self.posterior.weights[self.n_fourier :, output]
+                variance[:, output] += self._plain_variance(predictor, phases, plain, output)
+        return mean + self.offset, np.maximum(variance, 0.0)
+
+    def _plain_variance(self, predictor: Any, phases: Any, plain: NDArray[np.float64], output: int) -> Any:
+        """What plain columns add to the variance."""
+        n = self.n_fourier
+        covariance = self._plain_covariance[output]
+        beside = predictor.mean(phases, covariance[:n])
+        return 2 * (beside * plain).sum(axis=1) + np.einsum("ni,ij,nj->n", plain, covariance[n:], plain)
+
+    @cached_property
+    def _plain_covariance(self) -> list[NDArray[np.float64]]:
+        """Covariances of the weights of all columns with those of the plain ones, of each output."""
+        return [self.posterior.covariance(output)[:, self.n_fourier :] for output in range(self.n_outputs)]
+
+    def covariance(self, X: NDArray[Any]) -> NDArray[np.float64]:
+        """Posterior covariance of the function between all points, shape (n_samples, n_samples, n_outputs)."""
+        self._warn_beyond(X)
+        phases, predictor, plain = self.phases(X), self._predictor(len(X)), self.plain(X)
+        result = np.stack([predictor.covariance(phases, output) for output in range(self.n_outputs)], axis=-1)
+        if self.prior.columns:
+            n = self.n_fourier
+            for output, covariance in enumerate(self._plain_covariance):
+                beside = predictor.mean(phases, covariance[:n]) @ plain.T
+                result[..., output] += beside + beside.T + plain @ covariance[n:] @ plain.T
+        return result
+
+    def _warn_beyond(self, X: NDArray[Any]) -> None:
+        """Warn of points that lie together beyond a range, where they are one point of the circle."""
+        outside = self.prior.torus.outside(X)
+        if outside.sum() > 1:
+            lines = [axis.name for axis in self.prior.torus.axes if axis.kind == "line"]
+            advise(
+                f"{int(outside.sum())} points lie beyond the range of the data on {' or '.join(map(repr, lines))}: the "
+                "covariances between them, and functions drawn there, are not right, while means and standard "
+                "deviations are. Fit with Line(..., range=(low, high)) that holds them.",
+            )
+
+    def sample(self, X: NDArray[Any], n_samples: int, random_state: np.random.RandomState) -> NDArray[np.float64]:
+        """Functions drawn from the posterior, shape (n_points, n_outputs, n_samples)."""
+        self._warn_beyond(X)
+        draws = self.posterior.sample_weights(n_samples, random_state)
+        values = self.values(X, draws.reshape(len(draws), -1)).reshape(len(X), -1, n_samples)
+        return values + self.offset[:, None]
+
+    def _waves(self) -> NDArray[np.float64]:
+        """Wave numbers of the frequencies along the inputs, shape (n_inputs, n_frequencies)."""
+        torus, period = self.prior.torus, self.parameters.period
+        cell = period if period.ndim == 2 else np.diag(period)
+        along = 2 * np.pi * np.linalg.inv(cell) @ self.index_set.frequencies.T
+        along[torus.kinds("category")] = 0.0
+        waves = np.zeros((len(torus.names), along.shape[1]))
+        np.add.at(waves, torus.inputs, along)  # an input may feed several axes
+        return waves
+
+    def gradient(self, X: NDArray[Any]) -> NDArray[np.float64]:
+        """Derivatives along the inputs, shape (n_samples, n_inputs, n_outputs); not a number along categories.
+
+        Beyond the range of a line it is the derivative at the clamped phase, which the kernel has let fall to nothing.
+        """
+        weights = self.posterior.weights
+        result = self._predictor(len(X)).gradient(self.phases(X), weights[: self.n_fourier], self._waves())
+        for slope, column in zip(self._slopes(), self.prior.columns, strict=True):
+            result[:, column.input] += slope
+        result[:, self._without_gradient()] = np.nan
+        return result
+
+    def _slopes(self) -> NDArray[np.float64]:
+        """Slopes along the inputs of plain columns, shape (n_plain, n_outputs)."""
+        if not self.prior.columns:
+            return np.empty((0, self.n_outputs))
+        return self.posterior.weights[self.n_fourier :] / self.statistics.plain_units()[1][:, None]
+
+    def _without_gradient(self) -> NDArray[np.int64]:
+        torus = self.prior.torus
+        return np.unique(torus.inputs[torus.kinds("category")])
+
+    def gradient_variance(self, X: NDArray[Any]) -> NDArray[np.float64]:
+        """Posterior variances of the derivatives, shape (n_samples, n_inputs, n_outputs)."""
+        phases, predictor, waves = self.phases(X), self._predictor(len(X)), self._waves()
+        outputs = range(self.n_outputs)
+        result = np.stack([predictor.gradient_variance(phases, waves, output) for output in outputs], axis=-1)
+        if self.prior.columns:
+            n, (_, spread) = self.n_fourier, self.statistics.plain_units()
+            for output, covariance in enumerate(self._plain_covariance):
+                beside = predictor.gradient(phases, covariance[:n], waves)  # (n, n_inputs, n_plain)
+                for i, column in enumerate(self.prior.columns):
+                    result[:, column.input, output] += 2 * beside[:, column.input, i] / spread[i]
+                    result[:, column.input, output] += covariance[n + i, i] / spread[i] ** 2
+        result[:, self._without_gradient()] = np.nan
+        return np.maximum(result, 0.0)
+
+    # Parts -------------------------------------------------------------------------------------------------------
+
+    @property
+    def part_names(self) -> tuple[str, ...]:
+        """Names of the terms, products first and then plain columns."""
+        return (*(term.name for term in self.prior.terms), *(column.name for column in self.prior.columns))
+
+    @cached_property
+    def _shares(self) -> NDArray[np.float64]:
+        """Shares of the parts in the prior variance of each column, shape (n_parts, n_columns, n_outputs)."""
+        n_terms, n_plain = len(self.prior.terms), len(self.prior.columns)
+        ratios = self.prior.at(self.parameters, self.index_set.frequencies).ratios()
+        shares = np.zeros((n_terms + n_plain, self.n_fourier + n_plain, self.n_outputs))
+        shares[:n_terms, : self.n_fourier] = np.repeat(ratios, 2, axis=1)[:, 1:]
+        for i in range(n_plain):
+            shares[n_terms + i, self.n_fourier + i] = 1.0
+        return shares
+
+    @cached_property
+    def average_columns(self) -> NDArray[np.float64]:
+        """Averages of the columns over the rows, weighted by their precision, shape (n_columns,)."""
+        return self.linear.gram[0] / self.linear.gram[0, 0]
+
+    def _centred_columns(self, X: NDArray[Any]) -> NDArray[np.float64]:
+        fourier = basis_columns(self.phases(X), self.index_set.frequencies)
+        return np.hstack([fourier, self.plain(X)]) - self.average_columns
+
+    @property
+    def intercept(self) -> NDArray[np.float64]:
+        """Average of the function over the rows: the constant beside the parts, shape (n_outputs,)."""
+        return self.average_columns @ self.posterior.weights + self.offset
+
+    def parts(self, X: NDArray[Any]) -> NDArray[np.float64]:
+        """Posterior means of the parts, centred on the rows, shape (n_samples, n_parts, n_outputs).
+
+        With the intercept they add up to the mean.
+        """
+        weights = self._shares * self.posterior.weights  # (n_parts, n_columns, n_outputs)
+        flat = np.moveaxis(weights, 1, 0).reshape(weights.shape[1], -1)
+        values = self.values(X, flat) - self.average_columns @ flat
+        return values.reshape(len(X), len(weights), self.n_outputs)
+
+    def parts_covariance(self, X: NDArray[Any]) -> NDArray[np.float64]:
+        """Posterior covariances of the parts at each point, shape (n_samples, n_parts, n_parts, n_outputs)."""
+        n_parts = len(self._shares)
+        result = np.empty((len(X), n_parts, n_parts, self.n_outputs))
+        step = max(1, _CHUNK_ENTRIES // (n_parts * len(self.average_columns)))
+        for start in range(0, len(X), step):
+            rows = slice(start, start + step)
+            columns = self._centred_columns(X[rows])
+            for output in range(self.n_outputs):
+                shares, root = self._shares[..., output], self.prior_variances[:, output]
+                scaled = [columns * share for share in shares]
+                whitened = [self.posterior.whiten(one, output) for one in scaled]
+                for i in range(n_parts):
+                    for j in range(i, n_parts):
+                        value = (whitened[i] * whitened[j]).sum(axis=0)
+                        # what the data cannot tell apart: the prior covariance of the shares given their sum
+                        prior = root * shares[i] * ((i == j) - shares[j])
+                        value = value + columns**2 @ prior
+                        result[rows, i, j, output] = result[rows, j, i, output] = value
+        return result
+
+    def sample_parts(self, X: NDArray[Any], n_samples: int, random_state: np.random.RandomState) -> NDArray[np.float64]:
+        """Draws of the parts that add up, with the intercept's, to draws of the whole.
+
+        Returns
+        -------
+        ndarray of shape (n_points, n_parts, n_outputs, n_samples)
+            The same state gives the draws of :meth:`sample`.
+        """
+        self._warn_beyond(X)
+        draws = self.posterior.sample_weights(n_samples, random_state)  # (n_columns, n_outputs, n_samples)
+        shares = self._shares[..., None]
+        variance = self.prior_variances[..., None]
+        own = np.sqrt(variance * shares) * random_state.standard_normal((len(shares), *draws.shape))
+        # the intercept's share of the constant column is no part: it takes up what is left
+        left = 1 - shares.sum(axis=0)
+        rest = np.sqrt(np.maximum(variance * left, 0.0)) * random_state.standard_normal(draws.shape)
+        weights = own + shares * (draws - own.sum(axis=0) - rest)
+        flat = np.moveaxis(weights, 1, 0).reshape(draws.shape[0], -1)
+        values = self.values(X, flat) - self.average_columns @ flat
+        return values.reshape(len(X), len(shares), self.n_outputs, n_samples)

@@ -1,0 +1,407 @@
+"""The schedule of a fit: from rows, a source or statistics to a fitted model."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from torusgp.engine.backends import check_resources
+from torusgp.engine.marginals import Marginals
+from torusgp.engine.statistics import SufficientStatistics
+from torusgp.fitting.advice import advise
+from torusgp.fitting.fitted import FittedTorusGP
+from torusgp.fitting.learning import Learned, learn_spectrum, period_standard_errors
+from torusgp.fitting.moves import PeriodMoves
+from torusgp.fitting.parameters import Parameters
+from torusgp.fitting.periods import MIN_GAIN, PeriodSearch, PeriodSetup, set_up_period
+from torusgp.fitting.prior import NOISE, Prior, Spread, scale_name
+from torusgp.fitting.problem import LEARNABLE, Problem, Settings, spread_of_rows, spread_of_statistics
+from torusgp.fitting.rows import INEXACT, Rows, RowSource, transform_tolerance, warn_of_phases
+from torusgp.kernels.index_sets import IndexSet, from_frequencies
+from torusgp.kernels.lattices import by_length
+from torusgp.kernels.resolve import Layout, Model
+
+_SUBSAMPLE = 5000  # rows on which length scales are first looked for
+_FINALISTS = 3  # bases of a lattice that are compared with all columns
+_ENOUGH_TO_TELL = 20  # rows from which a fit should show something
+_PERIOD_ROWS = 100_000  # rows on which a period is learned: each step of it passes over them
+_UNKNOWN_ROWS = 10**9  # what a source is taken to have that does not know: the more, the more exact the transforms
+# how far the statistics of a stream reach beyond the sample's set; elsewhere every column costs
+_MARGIN = {"finufft": 2.0}
+SAMPLE_ROWS = 100_000  # rows of a source on which the period and the number of columns are decided
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fitted model, and what a later fit of more rows starts from.
+
+    Attributes
+    ----------
+    model : Model
+        Axes and terms.
+    fitted : FittedTorusGP
+        The outcome.
+    learned : Learned
+        Where learning ended: parameters and set.
+    nyquist : ndarray of shape (dimension,) or None
+        Highest frequencies that a grid can show, where a period is not given.
+    period_std : ndarray or None
+        Standard errors of periods that were found or learned.
+    search : PeriodSearch or None
+        Outcome of the search for periods.
+    """
+
+    model: Model
+    fitted: FittedTorusGP
+    learned: Learned
+    nyquist: NDArray[np.float64] | None = None
+    period_std: NDArray[np.float64] | None = None
+    search: PeriodSearch | None = None
+
+
+@dataclass(frozen=True)
+class Preliminary:
+    """What is decided on some rows, before the sums over all of them are computed."""
+
+    model: Model
+    learned: Learned
+    nyquist: NDArray[np.float64] | None = None
+    period_std: NDArray[np.float64] | None = None
+    search: PeriodSearch | None = None
+
+
+class Fitter:
+    """Fits one model with one set of settings."""
+
+    def __init__(self, model: Model, settings: Settings):
+        self.model, self.settings = model, settings
+
+    @property
+    def layout(self) -> Layout:
+        """How rows are laid on the torus."""
+        return Layout(self.model.torus, tuple(column.input for column in self.model.columns))
+
+    # From rows ---------------------------------------------------------------------------------------------------
+
+    def fit_rows(self, rows: Rows) -> Fit:
+        """Fit rows in memory."""
+        outcome, source = self._learn_from_rows(rows)
+        statistics = source.refined(outcome.learned.index_set, outcome.learned.parameters)
+        return self.finish(outcome, statistics)
+
+    def preliminary(self, rows: Rows) -> Preliminary:
+        """Decide on some rows what needs them: periods, circles of lines, the number of columns."""
+        return self._learn_from_rows(rows, preliminary=True)[0]
+
+    def _learn_from_rows(self, rows: Rows, preliminary: bool = False) -> tuple[Preliminary, RowSource]:
+        """Learn everything from rows in memory: the outcome, and the source of their statistics.
+
+        If it is preliminary, a given number of columns is not reached for yet: more rows are to come.
+        """
+        settings, model = self.settings, self.model
+        self._check_size(len(rows), rows.y.shape[1])
+        setup = set_up_period(model, rows, settings.report)
+        warn_of_phases(rows.X, model.torus, setup.periods[0])
+        detrended = None
+        if setup.search is not None and model.has_trend:
+            # the period is learned beside the slow change that was found with it; then both are learned together
+            detrended = replace(rows, y=rows.y - setup.search.trend.mean(rows.X[:, setup.axes]), plain=None)
+        if len(rows) <= 2 * _SUBSAMPLE:
+            rows = rows.merged()
+            detrended = None if detrended is None else detrended.merged()
+        problem = Problem(model, settings, spread_of_rows(rows, model, settings), len(rows), setup.nyquist)
+        start = problem.start(setup.periods[0])
+        period_std = setup.period_std
+        if detrended is not None and (setup.moves is not None or len(setup.periods) > 1):
+            start, period_std = self._learn_period_alone(detrended, setup)
+            start = problem.start(start.period)
+            setup = replace(setup, moves=None, periods=[start.period])
+        start, search, first = self._scout(problem, rows, start, setup.periods)
+        learned: Learned | None = None
+        if setup.moves is not None:
+            learned, period_std = self._learn_moving(problem, rows, start, setup.moves, search, first)
+            start, search, first = learned.parameters, False, learned.index_set.n_components + 2
+        elif len(rows) > 2 * _PERIOD_ROWS and not preliminary and problem.passes_are_dear(start, len(rows)):
+            enough_source = problem.source(rows.take(_choose(len(rows), _PERIOD_ROWS)))
+            learned = problem.learn(enough_source, start, search=search, first=first)
+            start, search, first = learned.parameters, False, learned.index_set.n_components
+        source = problem.source(rows, tolerance=transform_tolerance(problem.prior, start, len(rows)))
+        if learned is None or setup.moves is None or len(rows) > _PERIOD_ROWS:
+            size = problem.scout_size() if preliminary else None
+            learned = problem.learn(source, start, search=search, first=first, n_components=size)
+        return Preliminary(model, learned, setup.nyquist, period_std, setup.search), source
+
+    def _learn_period_alone(self, rows: Rows, setup: PeriodSetup) -> tuple[Parameters, NDArray[np.float64] | None]:
+        """Learn the period with the first term alone, on targets without slow change.
+
+        It has fewer axes, so that transforms serve where the whole model would need products of columns.
+        """
+        alone, where = self.model.first_term()
+        own = [_restricted(period, where) for period in setup.periods]
+        settings = self.settings
+        if isinstance(settings.index_set, IndexSet):
+            settings = replace(settings, index_set=from_frequencies(settings.index_set.frequencies[:, where]))
+        rows = replace(rows, X=rows.X[:, where])
+        nyquist = None if setup.nyquist is None else setup.nyquist[where]
+        problem = Problem(alone, settings, spread_of_rows(rows, alone, settings), len(rows), nyquist)
+        start, search, first = self._scout(problem, rows, problem.start(own[0]), own)
+        std = setup.period_std
+        if setup.moves is not None:
+            learned, found = self._learn_moving(problem, rows, start, setup.moves.restricted(where), search, first)
+            start, std = learned.parameters, _embedded(np.zeros_like(setup.periods[0]), where, found)
+        return start.with_period(_embedded(setup.periods[0], where, start.period)), std
+
+    def _scout(
+        self, problem: Problem, rows: Rows, start: Parameters, periods: list[NDArray[np.float64]]
+    ) -> tuple[Parameters, bool, int | None]:
+        """Where learning starts, whether it still has to search, and with how many columns it begins.
+
+        Of many rows some show the best basis of a lattice, and the landscape of length scales.
+        """
+        many = len(rows) > 2 * _SUBSAMPLE
+        some = problem.source(rows.take(_choose(len(rows), _SUBSAMPLE)), n_threads=1) if many else problem.source(rows)
+        if len(periods) > 1:
+            start = self._best_basis(problem, some, start, periods)
+        if not many or "length_scale" not in self.settings.learn:
+            return start, True, None
+        self.settings.report(f"searching length scales on {_SUBSAMPLE} of {len(rows)} rows")
+        scouted = problem.learn(some, start, n_components=problem.scout_size())
+        return scouted.parameters, False, scouted.index_set.n_components + 2
+
+    def _learn_moving(
+        self, problem: Problem, rows: Rows, start: Parameters, moves: PeriodMoves, search: bool, first: int | None
+    ) -> tuple[Learned, NDArray[np.float64]]:
+        """Learn the period with the rest, and its standard errors."""
+        source = problem.source(rows.take(_choose(len(rows), _PERIOD_ROWS)) if len(rows) > _PERIOD_ROWS else rows)
+        learned = problem.learn(source, start, search=search, first=first, moves=moves)
+        learned = _in_canonical_form(learned, problem.model)
+        coherence = problem.prior.coherence(learned.parameters)
+        std = period_standard_errors(
+            source, problem.prior, learned, moves.within(coherence), together=moves.are_limited(coherence)
+        )
+        self.settings.report(f"period {np.array2string(learned.parameters.period, precision=5)} +- {std}")
+        return learned, std
+
+    def _best_basis(
+        self, problem: Problem, source: RowSource, start: Parameters, periods: list[NDArray[np.float64]]
+    ) -> Parameters:
+        """Starting point in the basis of the lattice that has the most evidence with few columns."""
+        attempts = [problem.learn(source, start.with_period(period), n_components=problem.few()) for period in periods]
+        attempts.sort(key=lambda attempt: -attempt.log_evidence)
+        finalists = [  # more columns may prefer another
+            problem.learn(source, attempt.parameters, search=False) for attempt in attempts[:_FINALISTS]
+        ]
+        best = max(finalists, key=lambda attempt: attempt.log_evidence)
+        self.settings.report(f"basis {np.array2string(best.parameters.period, precision=4)} of {len(periods)}")
+        return best.parameters
+
+    def _check_size(self, n_samples: int, n_outputs: int) -> None:
+        """Raise if so many columns as were asked for do not fit into memory."""
+        settings = self.settings
+        given = settings.index_set.n_components if isinstance(settings.index_set, IndexSet) else settings.n_components
+        if given != "auto":
+            dimension = self.model.torus.dimension
+            name = settings.compute.choose(np.zeros((int(given) // 2 + 1, dimension), int), n_samples)
+            check_resources(
+                int(given),
+                n_samples,
+                name,
+                settings.compute.device,
+                n_outputs=n_outputs,
+                dimension=dimension,
+                n_evaluations=100 if settings.learn & set(LEARNABLE[:3]) else 1,
+            )
+
+    # From statistics ---------------------------------------------------------------------------------------------
+
+    def first_statistics(self, rows: Rows) -> tuple[Preliminary, SufficientStatistics]:
+        """Statistics of the first rows of several, on frequencies from which later fits choose."""
+        setup = set_up_period(self.model, rows, self.settings.report)
+        warn_of_phases(rows.X, self.model.torus, setup.periods[0])
+        problem = Problem(
+            self.model, self.settings, spread_of_rows(rows, self.model, self.settings), len(rows), setup.nyquist
+        )
+        source = problem.source(rows, margin=2.0)
+        learned = problem.learn(source, problem.start(setup.periods[0]))
+        outcome = Preliminary(self.model, learned, setup.nyquist, setup.period_std, setup.search)
+        return outcome, source.covering(learned.index_set, learned.parameters)
+
+    def empty_statistics(self, outcome: Preliminary, n_rows: int | None, n_outputs: int) -> SufficientStatistics:
+        """Statistics of no rows, on the frequencies that learning from all rows may want."""
+        settings, parameters = self.settings, outcome.learned.parameters
+        n_rows = n_rows or _UNKNOWN_ROWS
+        problem = Problem(self.model, settings, Spread(np.ones(n_outputs), np.ones(n_outputs)), n_rows, outcome.nyquist)
+        size = outcome.learned.index_set.n_components if settings.n_components == "auto" else int(settings.n_components)
+        index_set = problem.select(parameters, size)
+        compute = replace(settings.compute, backend=settings.compute.choose(index_set.frequencies, n_rows))
+        margin = _MARGIN.get(compute.backend, 1.25)
+        pool = RowSource(None, problem.prior, compute, settings.intercept, settings.index_set, margin)
+        return SufficientStatistics(
+            pool.surroundings(index_set, parameters, n_rows),
+            parameters.period,
+            n_outputs=n_outputs,
+            n_plain=len(self.model.columns),
+            tolerance=transform_tolerance(problem.prior, parameters, n_rows),
+            marginals=Marginals.of(self.model.torus),
+            **asdict(compute),
+        )
+
+    def fit_statistics(self, outcome: Preliminary, statistics: SufficientStatistics, search: bool = True) -> Fit:
+        """Learn again what does not need the rows, from the statistics of all of them."""
+        settings = self.settings
+        spread = spread_of_statistics(statistics, self.model, settings)
+        problem = Problem(self.model, settings, spread, statistics.n_samples, outcome.nyquist)
+        start = problem.prior.start(
+            np.atleast_1d(np.asarray(statistics.period, dtype=float)),
+            spread,
+            settings.learn,
+            np.asarray(settings.noise_variance, dtype=float),
+            settings.noise_variance_bounds,
+        )
+        before = outcome.learned.parameters
+        for name in before:  # where it was, within the bounds that all rows suggest
+            kept = not search or not (name == NOISE or name.endswith(": variance"))
+            if kept or not start.entry(name).learned.any():
+                start = start.with_value(name, before[name])
+        start = start.with_period(before.period)
+        learned = problem.learn(
+            lambda index_set, parameters: statistics.linear(index_set, settings.intercept)[0],
+            start,
+            search=search,
+            select=lambda parameters, size: problem.select_from(statistics, parameters, size),
+            first=None if search else outcome.learned.index_set.n_components,
+            circles_move=False,
+        )
+        return self.finish(replace(outcome, learned=learned), statistics)
+
+    # The end -----------------------------------------------------------------------------------------------------
+
+    def finish(self, outcome: Preliminary, statistics: SufficientStatistics) -> Fit:
+        """Compute the posterior for what was learned, and say what may be wrong with it."""
+        settings, learned = self.settings, outcome.learned
+        spread = spread_of_statistics(statistics, self.model, settings)
+        prior = Prior.of(self.model, settings.intercept, spread)
+        parameters, spectrum = learned.parameters, None
+        fitted = FittedTorusGP(
+            prior, parameters, learned.index_set, statistics, settings.intercept, None, settings.compute
+        )
+        if not spread.is_known and settings.learn & set(LEARNABLE[:3]):
+            signal = fitted.prior.signal_variances(parameters).sum(axis=0)[0]
+            advise(
+                "A single row tells nothing of variances and length scales: they are kept as given. Standard "
+                f"deviations rest on noise_variance={settings.noise_variance!r} and a signal variance of "
+                f"{signal:.6g}, which is given as in 2.0 * Circle(...)."
+            )
+        if "spectrum" in settings.learn and spread.is_known:
+            spectrum, noise, _ = learn_spectrum(
+                fitted.linear,
+                fitted.prior_variances,
+                parameters[NOISE],
+                len(learned.index_set.frequencies),
+                "noise_variance" in settings.learn,
+                settings.report,
+            )
+            fitted = replace(fitted, parameters=parameters.with_value(NOISE, noise), spectrum=spectrum)
+        self._warn(fitted, learned, outcome.nyquist)
+        return Fit(self.model, fitted, learned, outcome.nyquist, outcome.period_std, outcome.search)
+
+    def _warn(self, fitted: FittedTorusGP, learned: Learned, nyquist: NDArray[np.float64] | None) -> None:
+        settings = self.settings
+        gain = _gain_over_constant(fitted, settings)
+        if gain < MIN_GAIN:
+            periodic = self.model.torus.is_periodic
+            what = f"y repeats with period {fitted.kernel.period!r}" if periodic else "y depends on the inputs"
+            hint = " Is the period in the units of X?" if periodic else ""
+            advise(
+                f"There is little evidence that {what}: its logarithm is {gain:.2g} above that of a constant and "
+                f"noise.{hint}",
+            )
+        elif learned.capped:
+            advise(
+                f"n_components='auto' stopped at its cap of {learned.index_set.n_components} columns, and more would "
+                "still help: give n_components yourself, or expect longer length scales by raising "
+                "length_scale_bounds.",
+                ConvergenceWarning,
+            )
+        elif self._more_would_help(fitted, nyquist):
+            advise(
+                f"The {fitted.n_fourier} columns leave out {fitted.truncation_error:.2g} of the signal variance, which "
+                "is not small against the noise: standard deviations are too small where data are few. Raise "
+                "n_components.",
+            )
+        if not learned.converged:
+            advise(
+                "Learning stopped at its largest number of iterations; the evidence may still rise. Start closer, with "
+                "length_scale, or learn less.",
+                ConvergenceWarning,
+            )
+        inexactness = fitted.inexactness
+        if inexactness > INEXACT:
+            advise(
+                f"Rounding in the statistics amounts to {inexactness:.1e} of the prior precision: standard deviations "
+                "may be wrong where data are few. Raise noise_variance or its lower bound"
+                + (", or use backend='dense'." if fitted.statistics.backend == "finufft" else "."),
+            )
+
+    def _more_would_help(self, fitted: FittedTorusGP, nyquist: NDArray[np.float64] | None) -> bool:
+        """Whether a given number of columns was too small; what a grid cannot show needs no more of them."""
+        n_components = self.settings.n_components
+        small = fitted.prior.small_against_noise(fitted.parameters, fitted.index_set, 0.1)
+        if n_components == "auto" or small:
+            return False
+        return nyquist is None or fitted.n_fourier >= int(n_components) - 1
+
+
+def _gain_over_constant(fitted: FittedTorusGP, settings: Settings) -> float:
+    """Log evidence over that of the intercept and noise alone; infinite where that is not to be compared with."""
+    learns_both = {"signal_variance", "noise_variance"} <= settings.learn
+    linear = fitted.linear
+    n, squares = linear.n_samples, linear.squares
+    is_constant = squares <= 1e-12 * n * fitted.offset**2  # but for rounding
+    if not (learns_both and settings.intercept and n >= _ENOUGH_TO_TELL) or is_constant.any():
+        return np.inf
+    noise, total = squares / (n - 1), linear.gram[0, 0]
+    broad = fitted.prior.intercept_variance
+    constant = -0.5 * (
+        n * np.log(2 * np.pi * noise) - linear.log_precision + np.log1p(broad * total / noise) + squares / noise
+    )
+    return float(fitted.log_evidence - constant.sum())
+
+
+def _choose(n_rows: int, size: int) -> NDArray[np.int64]:
+    """Some of the rows, always the same."""
+    return np.random.default_rng(0).choice(n_rows, size, replace=False)
+
+
+def _restricted(period: NDArray[np.float64], where: NDArray[np.int64]) -> NDArray[np.float64]:
+    return period[np.ix_(where, where)] if period.ndim == 2 else period[where]
+
+
+def _embedded(whole: NDArray[np.float64], where: NDArray[np.int64], part: Any) -> NDArray[np.float64]:
+    result = whole.copy()
+    if result.ndim == 2:
+        result[np.ix_(where, where)] = part
+    else:
+        result[where] = part
+    return result
+
+
+def _in_canonical_form(learned: Learned, model: Model) -> Learned:
+    """The same model with the vectors of a learned lattice right-handed and shortest first."""
+    here = learned.parameters
+    if np.ndim(here.period) < 2 or len(model.terms) > 1 or len(model.terms[0].factors) > 1:
+        return learned
+    change = np.rint(by_length(here.period) @ np.linalg.inv(here.period)).astype(np.int64)  # signs and order
+    order = np.abs(change).argmax(axis=1)
+    name = scale_name(model.terms[0])
+    scales = here[name]
+    here = here.with_value(name, scales[order] if len(scales) > 1 else scales)
+    return replace(
+        learned,
+        parameters=here.with_period(change @ here.period),
+        index_set=from_frequencies(learned.index_set.frequencies @ change.T),
+    )

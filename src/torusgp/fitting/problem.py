@@ -1,0 +1,218 @@
+"""What a fit is asked for, and one learning problem of it: a prior for the spread of the targets, and its sets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from torusgp.engine.statistics import SufficientStatistics
+from torusgp.fitting.learning import Learned
+from torusgp.fitting.moves import PeriodMoves
+from torusgp.fitting.parameters import Parameters
+from torusgp.fitting.periods import below_nyquist
+from torusgp.fitting.prior import Prior, Spread
+from torusgp.fitting.rows import Compute, Rows, RowSource
+from torusgp.fitting.schedule import MAX_COMPONENTS, Schedule, first_columns
+from torusgp.kernels.index_sets import IndexSet, from_frequencies, named_set
+from torusgp.kernels.resolve import Model
+from torusgp.kernels.sums import SumKernel
+
+LEARNABLE = ("length_scale", "signal_variance", "noise_variance", "period", "lattice", "spectrum")
+
+SLOW_COLUMNS = {1: 9, 2: 49, 3: 61}  # of slow change beside a period that was found, by the number of inputs
+_SCOUT_COLUMNS = 1001  # columns of that search, at most: it is about length scales, not about the last digits
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the user asks of a fit, checked.
+
+    Attributes
+    ----------
+    index_set : str or IndexSet
+        "adaptive", the name of another function of :mod:`torusgp.kernels.index_sets`, or a set.
+    n_components : int or "auto"
+        Number of columns.
+    learn : frozenset of str
+        What is learned, among :data:`LEARNABLE`.
+    intercept : bool
+        Whether the model has one.
+    noise_variance : float or ndarray of shape (n_outputs,)
+        If it is not learned.
+    noise_variance_bounds : pair of float or None
+        If it is.
+    compute : Compute
+        How sums and predictions are computed.
+    report : callable
+        Takes lines of progress.
+    """
+
+    index_set: str | IndexSet = "adaptive"
+    n_components: int | str = "auto"
+    learn: frozenset[str] = frozenset(LEARNABLE[:3])
+    intercept: bool = True
+    noise_variance: Any = 0.1
+    noise_variance_bounds: tuple[float, float] | None = None
+    compute: Compute = field(default_factory=Compute)
+    report: Callable[[str], None] = field(default=lambda line: None)
+
+    @property
+    def is_automatic(self) -> bool:
+        """Whether the number of columns is to be found."""
+        return self.n_components == "auto" and not isinstance(self.index_set, IndexSet)
+
+
+class Problem:
+    """One learning problem: a prior for the spread of the targets, and how sets are chosen."""
+
+    def __init__(
+        self, model: Model, settings: Settings, spread: Spread, n_samples: float, nyquist: NDArray[np.float64] | None
+    ):
+        self.model, self.settings, self.spread, self.nyquist = model, settings, spread, nyquist
+        self.prior = Prior.of(model, settings.intercept, spread)
+        # few rows cannot tell many frequencies apart, and it would take long
+        self.cap = min(MAX_COMPONENTS, max(2 * first_columns(model.torus.dimension), 4 * int(n_samples)))
+
+    def start(self, period: NDArray[np.float64]) -> Parameters:
+        """Where learning starts."""
+        settings = self.settings
+        noise = np.asarray(settings.noise_variance, dtype=float)
+        start = self.prior.start(period, self.spread, settings.learn, noise, settings.noise_variance_bounds)
+        return self.prior.with_circles(start)
+
+    def select(self, parameters: Parameters, size: int) -> IndexSet:
+        """The set of so many columns."""
+        asked = self.settings.index_set
+        if isinstance(asked, IndexSet):
+            if asked.dimension != self.model.torus.dimension:
+                raise ValueError(
+                    f"index_set has dimension {asked.dimension}, but the torus has {self.model.torus.dimension}."
+                )
+            return asked
+        kernel = self.prior.sum_kernel(parameters)
+        if asked == "adaptive" and self.model.has_trend and len(kernel.terms) > 1:
+            return self._beside_slow_change(kernel, size)
+        if asked == "adaptive":
+            return self._shown(kernel.largest(size), kernel, size)
+        limits = {term.max_interaction for term in self.model.terms}
+        limit = limits.pop() if len(limits) == 1 else None
+        return self._shown(named_set(asked, self.model.torus.dimension, size, max_interaction=limit), kernel, size)
+
+    def _shown(self, index_set: IndexSet, kernel: SumKernel, size: int) -> IndexSet:
+        """A set without frequencies that a grid cannot show."""
+        return index_set if self.nyquist is None else below_nyquist(index_set, kernel, size, self.nyquist)
+
+    def _beside_slow_change(self, kernel: SumKernel, size: int) -> IndexSet:
+        """So many columns for what repeats, and a few more for slow change, which must not take theirs."""
+        is_first = np.arange(len(kernel.terms)) == 0
+        repeating = replace(kernel, variances=np.where(is_first, kernel.variances, 0.0))
+        slow = replace(kernel, variances=np.where(is_first, 0.0, kernel.variances))
+        few = SLOW_COLUMNS[min(len(np.unique(self.model.torus.inputs)), max(SLOW_COLUMNS))]
+        parts = self._shown(repeating.largest(size), repeating, size), slow.largest(few)
+        both = from_frequencies(np.vstack([part.frequencies for part in parts]))
+        return IndexSet(both.frequencies, None, "adaptive")
+
+    def select_from(self, statistics: SufficientStatistics, parameters: Parameters, size: int) -> IndexSet:
+        """The best set among the frequencies that the statistics cover."""
+        wanted = self.select(parameters, size)
+        if statistics.holds(wanted):
+            return wanted
+        pool = statistics.covered()
+        kernel = self.prior.sum_kernel(parameters)
+        return kernel.largest_among(pool[1:], size)
+
+    def source(
+        self, rows: Rows, n_threads: int | None = None, tolerance: float | None = None, margin: float = 1.25
+    ) -> RowSource:
+        """Statistics of rows."""
+        compute = self.settings.compute
+        compute = compute if n_threads is None else replace(compute, n_threads=n_threads)
+        settings = self.settings
+        return RowSource(rows, self.prior, compute, settings.intercept, settings.index_set, margin, tolerance)
+
+    def few(self) -> int:
+        """Number of columns to begin with."""
+        few = first_columns(self.model.torus.dimension)
+        return few if self.settings.n_components == "auto" else min(few, int(self.settings.n_components))
+
+    def scout_size(self) -> int | None:
+        """Number of columns while the length scales are still being looked for; None for the final one."""
+        settings = self.settings
+        if settings.n_components == "auto" or isinstance(settings.index_set, IndexSet):
+            return None
+        return min(int(settings.n_components), _SCOUT_COLUMNS)
+
+    def passes_are_dear(self, start: Parameters, n_samples: int) -> bool:
+        """Whether sums over all rows cost so much that few sets of columns should be tried on them."""
+        index_set = self.select(start, self.scout_size() or self.few())
+        return self.settings.compute.choose(index_set.frequencies, n_samples) != "finufft"
+
+    def learn(
+        self,
+        source: Callable[..., Any],
+        start: Parameters,
+        search: bool = True,
+        select: Callable[..., IndexSet] | None = None,
+        first: int | None = None,
+        moves: PeriodMoves | None = None,
+        n_components: int | None = None,
+        circles_move: bool = True,
+    ) -> Learned:
+        """Learn from statistics, see :class:`Schedule`."""
+        settings = self.settings
+        budget: int | str = "auto" if settings.is_automatic else self._budget()
+        schedule = Schedule(source, select or self.select, self.prior, settings.report, moves, circles_move)
+        return schedule.learn(
+            start, budget if n_components is None else n_components, search=search, first=first, cap=self.cap
+        )
+
+    def _budget(self) -> int:
+        return self.cap if self.settings.n_components == "auto" else int(self.settings.n_components)
+
+
+def spread_of_rows(rows: Rows, model: Model, settings: Settings) -> Spread:
+    """Variances of targets, and of the noise of a typical row in units of its known scale.
+
+    With known noise they are weighted by precision, as sums are.
+    """
+    weight = np.ones(len(rows)) if rows.sample_weight is None else rows.sample_weight
+    center = np.average(rows.y, axis=0, weights=rows.precision)
+    variance = np.average((rows.y - center) ** 2, axis=0, weights=rows.precision)
+    log_scale = 0.0 if rows.noise_scale is None else float(np.average(2 * np.log(rows.noise_scale), weights=weight))
+    return _spread(variance, center, log_scale, float(weight.sum()), model, settings)
+
+
+def spread_of_statistics(statistics: SufficientStatistics, model: Model, settings: Settings) -> Spread:
+    """The same from sums."""
+    constant = from_frequencies(np.zeros((1, statistics.index_set.dimension), dtype=np.int64))
+    linear, center = statistics.linear(constant)
+    log_scale = -linear.log_precision / linear.n_samples
+    return _spread(linear.squares / linear.gram[0, 0], center, log_scale, linear.n_samples, model, settings)
+
+
+def _spread(
+    variance: NDArray[np.float64],
+    center: NDArray[np.float64],
+    log_scale: float,
+    n_samples: float,
+    model: Model,
+    settings: Settings,
+) -> Spread:
+    """Of constant targets what rounding leaves of their variance; a single row tells nothing of it."""
+    varies = variance > 1e-24 * np.abs(center) ** 2
+    if n_samples <= 1 and not varies.any():
+        return _given_spread(model, settings, len(variance))
+    rounding = np.maximum(1e-12 * np.abs(center) ** 2, 1e-12)
+    variance = np.where(varies, variance, rounding)
+    return Spread(variance, variance / np.exp(log_scale))
+
+
+def _given_spread(model: Model, settings: Settings, n_outputs: int) -> Spread:
+    """What the prior says of a single row: it does not vary, so it tells nothing of variances itself."""
+    variance = sum(1.0 if term.variance is None else term.variance for term in model.terms)
+    noise = np.broadcast_to(np.asarray(settings.noise_variance, dtype=float), n_outputs)
+    return Spread(variance + noise, noise.copy(), is_known=False)

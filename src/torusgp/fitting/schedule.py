@@ -1,0 +1,270 @@
+"""The order of learning: from small sets of frequencies to the final one.
+
+The evidence is smooth for a fixed set of frequencies, so a round maximises it there; then the best set for the new
+length scales takes its place, until that changes little. Small sets come first: they are cheap and their evidence has
+fewer local maxima.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import comb
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from torusgp.fitting.learning import Learned, maximise
+from torusgp.fitting.moves import PeriodMoves
+from torusgp.fitting.parameters import Parameters
+from torusgp.fitting.prior import Prior, scale_name
+from torusgp.kernels.index_sets import IndexSet
+
+MAX_COMPONENTS = 2000  # the most that n_components="auto" takes
+
+_STARTS = (1.0, 0.3, 3.0)  # factors of the given length scales that are tried on the smallest set
+_FIRST_COLUMNS = (101, 401)  # of the smallest set, at least and at most
+_MAX_ROUNDS = 6
+_FEW_ROUNDS = 2  # on a set that is too small to be the last
+_FEW_DIMENSIONS = 3  # up to here every length scale is learned on its own from the beginning
+_MOST_TOGETHER = 1001  # columns, at most, while all dimensions share one
+_ROOM, _MORE_ROOM = 1.5, 3.0  # factors by which the length scale of a line may grow before its circle has to
+_HALF = 0.5  # of the variance of a term, at least, is in the first set
+_SCOUT_STEPS = 8  # iterations from each start, before the best one goes on
+_TIE = 0.5  # difference in log evidence between starts that decides nothing
+_SETTLED = 0.02  # change of the logarithm of a length scale up to which the set is kept
+_NEGLIGIBLE_GAIN = 0.1  # gain in log evidence that ends the exchange of sets
+_NEGLIGIBLE_SHARE = 1e-3  # of a term in the variance, below which its length scales may be anything
+_WORTHWHILE = 1.0  # change of the log evidence that justifies twice the columns
+_FEW_COLUMNS = 1001  # up to here one thread of BLAS is as fast as several, and much faster where cores are busy
+
+
+def first_columns(dimension: int) -> int:
+    """Number of columns to begin with: enough for the lowest harmonics of all triples of dimensions to be among them.
+
+    Where a set has none of an interaction's columns, dimensions that matter only through it seem not to matter at all,
+    and their length scales never come back.
+
+    Examples
+    --------
+    >>> [first_columns(dimension) for dimension in (1, 2, 4, 6, 8)]
+    [101, 101, 101, 257, 401]
+    """
+    triples = sum(2**order * comb(dimension, order) for order in range(4))
+    return int(np.clip(triples * 11 // 10 | 1, *_FIRST_COLUMNS))
+
+
+def limited_blas(n_columns: int):
+    """Context in which BLAS has one thread, if matrices of so many columns are no faster with several."""
+    return _blas().limit(limits=1 if n_columns <= _FEW_COLUMNS else None, user_api="blas")
+
+
+@lru_cache(maxsize=1)
+def _blas():
+    return ThreadpoolController()  # looks at all loaded libraries, so once is enough
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Everything about a learning problem that stays the same while it is solved.
+
+    Attributes
+    ----------
+    provider : callable
+        Linear statistics of an index set, given the parameters; see :func:`~torusgp.fitting.learning.maximise`.
+    select : callable
+        Index set for parameters and a number of columns.
+    prior : Prior
+        The model.
+    report : callable
+        Takes a line of progress.
+    moves : PeriodMoves, optional
+        How the period may move, if it is learned.
+    circles_move : bool, default=True
+        Whether lines may be laid on other circles: each takes another pass over the rows.
+    """
+
+    provider: Callable
+    select: Callable[[Parameters, int], IndexSet]
+    prior: Prior
+    report: Callable[[str], None]
+    moves: PeriodMoves | None = None
+    circles_move: bool = True
+
+    def learn(
+        self,
+        start: Parameters,
+        n_components: int | str,
+        *,
+        search: bool = True,
+        first: int | None = None,
+        cap: int = MAX_COMPONENTS,
+    ) -> Learned:
+        """Learn from small sets to the final one.
+
+        Parameters
+        ----------
+        start : Parameters
+            Starting point, and what is learned within which bounds.
+        n_components : int or "auto"
+            Number of columns, or "auto" to grow the set as long as that helps.
+        search : bool, default=True
+            Try several starting length scales on a small set first.
+        first : int, optional
+            Number of columns to begin with; by default few, see :func:`first_columns`.
+        cap : int, default=2000
+            Largest number of columns of "auto".
+        """
+        dimension = self.prior.torus.dimension
+        first = first_columns(dimension) if first is None else first
+        largest = cap if n_components == "auto" else int(n_components)
+        first = max(first, min(self.prior.sum_kernel(start).smallest_size(), largest))
+        first = min(self._showing_all_terms(start, first, largest), largest)
+        size = first
+        if search and self._learns_scales(start):
+            still = replace(self, moves=None)
+            if self._starts_together(start):
+                start, size = still._start_together(start, first, min(largest, _MOST_TOGETHER))
+            else:
+                start = still._best_start(start, first).parameters
+        if n_components == "auto":
+            return self.grow(start, size, cap)
+        while 4 * size < int(n_components) and search:
+            start = self.settle(start, size, _FEW_ROUNDS).parameters
+            size *= 4
+        return self.settle(start, int(n_components))
+
+    def _showing_all_terms(self, start: Parameters, size: int, largest: int) -> int:
+        """Number of columns that hold at least half of the variance of every term of a sum.
+
+        On a set that lacks the columns of a term its variance and noise are the same, and it would be given up.
+        """
+        while len(self.prior.terms) > 1 and size < largest:
+            shares = self.prior.sum_kernel(start).truncation_errors(self.select(start, size))
+            if shares.max() <= _HALF:
+                break
+            size = min(2 * size, largest)
+        return size
+
+    def _learns_scales(self, start: Parameters) -> bool:
+        return any(start.entry(scale_name(term)).learned.any() for term in self.prior.terms)
+
+    def _starts_together(self, start: Parameters) -> bool:
+        """Whether one product has more length scales than can be told apart at the beginning."""
+        if len(self.prior.terms) > 1 or not self.prior.is_short:
+            return False
+        entry = start.entry(scale_name(self.prior.terms[0]))
+        return len(entry.value) > _FEW_DIMENSIONS and np.ptp(entry.value) == 0 and bool(entry.learned.all())
+
+    def settle(self, start: Parameters, size: int, max_rounds: int = _MAX_ROUNDS, max_iter: int = 100) -> Learned:
+        """Alternate between the best set and the best parameters until the set hardly changes."""
+        current, best, pressed, done = start, None, False, 0
+        # a line that wants to be longer than its circle allows is not settled, however small the set
+        while done < max_rounds or (pressed and max_rounds > 1 and done < _MAX_ROUNDS):
+            if self.circles_move:
+                current = self.prior.with_circles(current, _MORE_ROOM if pressed else _ROOM, pressed)
+            index_set = self.select(current, size)
+            bounded = self.prior.within_circles(current)
+            moves = None if self.moves is None else self.moves.within(self.prior.coherence(current))
+            with limited_blas(size):
+                found = maximise(self.provider, self.prior, index_set, bounded, moves, max_iter)
+            done, pressed = done + 1, self.circles_move and self.prior.is_pressed(found.parameters)
+            found = replace(found, parameters=_with_bounds_of(current, found.parameters))
+            self.report(
+                f"{index_set.n_components} columns, log evidence {found.log_evidence:.6g}, length scales "
+                + "; ".join(np.array2string(scales, precision=3) for scales in self.prior.scales(found.parameters))
+            )
+            gain = found.log_evidence - best.log_evidence if best else np.inf
+            if gain > 0 or best is None:
+                best = found
+            change = self._change(current, found.parameters)
+            current = found.parameters
+            if change < _SETTLED or gain < _NEGLIGIBLE_GAIN:
+                break
+        assert best is not None
+        return best
+
+    def _change(self, before: Parameters, after: Parameters) -> float:
+        """Largest change of the logarithm of a length scale of a term that explains something."""
+        variances = self.prior.signal_variances(after)
+        shares = (variances / variances.sum(axis=0)).max(axis=1)
+        changes = [
+            np.abs(np.log(new / old)).max()
+            for old, new, share in zip(self.prior.scales(before), self.prior.scales(after), shares, strict=True)
+            if share > _NEGLIGIBLE_SHARE
+        ]
+        return max(changes, default=0.0)
+
+    def _scaled(self, start: Parameters, factor: float) -> Parameters:
+        """Learned length scales times a factor, within their bounds."""
+        for term in self.prior.terms:
+            entry = start.entry(scale_name(term))
+            scaled = np.clip(factor * entry.value, entry.lower, entry.upper)
+            start = start.with_value(scale_name(term), np.where(entry.learned, scaled, entry.value))
+        return start
+
+    def _best_start(self, start: Parameters, size: int) -> Learned:
+        """The best of several starting length scales, after a few steps from each.
+
+        A set that is too small to show anything has next to the same evidence for all. Then the shortest goes on, as
+        larger sets may show more; from a long one, which leaves everything to the intercept, nothing leads back.
+        """
+        attempts = [self.settle(self._scaled(start, factor), size, 1, _SCOUT_STEPS) for factor in _STARTS]
+        best = max(attempt.log_evidence for attempt in attempts)
+        ties = [attempt for attempt in attempts if attempt.log_evidence > best - _TIE]
+        return min(ties, key=lambda attempt: sum(np.log(one).sum() for one in self.prior.scales(attempt.parameters)))
+
+    def _start_together(self, start: Parameters, size: int, cap: int) -> tuple[Parameters, int]:
+        """Where many length scales start: one for all of them is learned first, on as many columns as that takes.
+
+        A small set cannot hold the interactions of many dimensions. If each had a length scale of its own, the best
+        use of few columns would be to give up some of the dimensions, and these would not come back.
+
+        Returns
+        -------
+        start : Parameters
+            With a length scale for each dimension, learned together and then on their own.
+        size : int
+            Number of columns that they need.
+        """
+        name = scale_name(self.prior.terms[0])
+        own = start.entry(name)
+        found = self._best_start(start.with_value(name, own.value[:1]), size)
+        found = self.grow(found.parameters, size, cap)
+        size_together = found.index_set.n_components
+        apart = Parameters(
+            {
+                **{key: found.parameters.entry(key) for key in found.parameters},
+                name: replace(own, value=np.repeat(found.parameters[name], len(own.value))),
+            },
+            found.parameters.period,
+        )
+        found = self.settle(apart, size_together, _FEW_ROUNDS)
+        needed = size_together
+        while needed > size:  # dimensions that do not matter needed columns too, as long as all were alike
+            fewer = self.select(found.parameters, max(size, needed // 2))
+            if not self.prior.small_against_noise(found.parameters, fewer):
+                break
+            needed = max(size, needed // 2)
+        return found.parameters, needed
+
+    def grow(self, start: Parameters, size: int, cap: int) -> Learned:
+        """Double the set until what it leaves out is small against the noise or the evidence stops changing."""
+        found = self.settle(start, size, _FEW_ROUNDS if size < cap else _MAX_ROUNDS)
+        while not self.prior.small_against_noise(found.parameters, found.index_set):
+            if size >= cap:
+                return replace(found, capped=True)
+            size = min(2 * size, cap)
+            larger = self.settle(found.parameters, size, _FEW_ROUNDS if size < cap else _MAX_ROUNDS)
+            exhausted = larger.index_set.n_components <= found.index_set.n_components  # no more frequencies are allowed
+            change, found = abs(larger.log_evidence - found.log_evidence), larger
+            if change < _WORTHWHILE or exhausted:
+                break
+        return found
+
+
+def _with_bounds_of(wide: Parameters, found: Parameters) -> Parameters:
+    """Values that were found, with bounds that circles do not narrow."""
+    entries = {name: replace(wide.entry(name), value=found[name]) for name in found}
+    return Parameters(entries, found.period)

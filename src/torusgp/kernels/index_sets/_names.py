@@ -1,0 +1,51 @@
+"""Index sets by name, as estimators take them."""
+
+from torusgp.kernels.index_sets._checks import check_budget
+from torusgp.kernels.index_sets._families import (
+    energy_norm_hyperbolic_cross,
+    euclidean,
+    hyperbolic_cross,
+    tensor,
+    total_order,
+)
+from torusgp.kernels.index_sets._index_set import IndexSet
+
+_FUNCTIONS = {
+    "tensor": tensor,
+    "total_order": total_order,
+    "euclidean": euclidean,
+    "hyperbolic_cross": hyperbolic_cross,
+    "energy_norm_hyperbolic_cross": energy_norm_hyperbolic_cross,
+}
+NAMES = ("adaptive", *_FUNCTIONS)
+
+
+def check_index_set(index_set):
+    """Raise unless this is a set or the name of one."""
+    if not isinstance(index_set, IndexSet) and not (isinstance(index_set, str) and index_set in NAMES):
+        known = ", ".join(map(repr, NAMES))
+        raise ValueError(f"index_set must be an IndexSet or one of {known}, got {index_set!r}.")
+
+
+def named_set(name, dimension, n_components, *, weights=1.0, max_interaction=None):
+    """The largest set of this name with at most so many columns.
+
+    Parameters
+    ----------
+    name : str
+        Name of a function of :mod:`torusgp.kernels.index_sets`, except the adaptive one, which needs a kernel.
+    dimension : int
+        Number of axes.
+    n_components : int
+        Largest number of columns.
+    weights : float or array-like of shape (dimension,), default=1.0
+        Weights of the axes.
+    max_interaction : int, optional
+        Largest number of axes that interact.
+
+    Returns
+    -------
+    IndexSet
+    """
+    budget = check_budget(n_components)
+    return _FUNCTIONS[name](dimension, n_components=budget, weights=weights, max_interaction=max_interaction)

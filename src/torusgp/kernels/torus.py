@@ -1,0 +1,266 @@
+"""The torus of a model: how the inputs of a table are laid on its axes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+MAX_LEVELS = 1000  # of a category: each has a column of its own, for every frequency of its partners
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One dimension of the torus.
+
+    Attributes
+    ----------
+    name : str
+        What it is called in results.
+    kind : {"circle", "line", "category", "lattice"}
+        How the input is laid on it.
+    input : int
+        Position of the input.
+    low, high : float
+        Range of a line.
+    levels : tuple
+        Levels of a category.
+    """
+
+    name: str
+    kind: Literal["circle", "line", "category", "lattice"]
+    input: int
+    low: float = 0.0
+    high: float = 0.0
+    levels: tuple[Any, ...] = ()
+
+    @property
+    def extent(self) -> float:
+        """Length of the range of a line."""
+        return self.high - self.low
+
+    @property
+    def modulus(self) -> int:
+        """Positions of a category on its circle: odd, and at least one is never used."""
+        return len(self.levels) + 1 + len(self.levels) % 2
+
+    def reach(self, period: float) -> float:
+        """How far beyond its range a line is told apart on a circle of this length: farther inputs are clamped.
+
+        The circle is longer than the range by three reaches: one on each side, and one between the two clamps.
+        """
+        return (period - self.extent) / 3
+
+
+class OutsideError(ValueError):
+    """Training rows that lie beyond the range of a line, or hold levels that were not there before."""
+
+
+@dataclass(frozen=True)
+class Torus:
+    """Axes, and the inputs that feed them.
+
+    Attributes
+    ----------
+    axes : tuple of Axis
+        One for each dimension.
+    names : tuple of str
+        Names of all inputs, used or not.
+    """
+
+    axes: tuple[Axis, ...]
+    names: tuple[str, ...]
+
+    @property
+    def dimension(self) -> int:
+        """Number of axes."""
+        return len(self.axes)
+
+    @property
+    def inputs(self) -> NDArray[np.int64]:
+        """Position of the input of each axis."""
+        return np.array([axis.input for axis in self.axes], dtype=np.int64)
+
+    def kinds(self, kind: str) -> NDArray[np.int64]:
+        """Positions of the axes of a kind."""
+        return np.array([d for d, axis in enumerate(self.axes) if axis.kind == kind], dtype=np.int64)
+
+    @property
+    def is_periodic(self) -> bool:
+        """Whether every axis is a circle or belongs to a lattice."""
+        return all(axis.kind in ("circle", "lattice") for axis in self.axes)
+
+    def coordinates(
+        self, X: NDArray[Any], period: Any, training: bool = False, first_row: int = 0
+    ) -> NDArray[np.float64]:
+        """Coordinates on the axes, of which ``2 pi X @ inv(cell)`` are the phases.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_inputs)
+            All inputs: numbers, or objects where a category has strings.
+        period : ndarray of shape (dimension,) or (dimension, dimension)
+            Periods or cell of the axes.
+        training : bool, default=False
+            Refuse rows beyond the range of a line, and levels that are not known. Otherwise the first are clamped where
+            the kernel has fallen to nothing, and the second share the position of an unseen level.
+        first_row : int, default=0
+            Number of the first row, for errors.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, dimension)
+        """
+        if self.is_periodic and X.dtype == np.float64:
+            return X[:, self.inputs]
+        result = np.empty((X.shape[0], self.dimension))
+        for d, axis in enumerate(self.axes):
+            column = X[:, axis.input]
+            if axis.kind == "category":
+                result[:, d] = _positions(column, axis, training, first_row)
+                continue
+            values = to_numbers(column, axis.name)
+            if axis.kind == "line":
+                reach = axis.reach(float(np.diagonal(period)[d] if np.ndim(period) == 2 else period[d]))
+                if training:
+                    _check_range(values, axis, self.names[axis.input], first_row)
+                values = np.clip(values, axis.low - reach, axis.high + reach) - axis.low
+            result[:, d] = values
+        return result
+
+    def outside(self, X: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which rows lie beyond the range of a line."""
+        result = np.zeros(len(X), dtype=bool)
+        for axis in self.axes:
+            if axis.kind == "line":
+                values = to_numbers(X[:, axis.input], axis.name)
+                result |= (values < axis.low) | (values > axis.high)
+        return result
+
+
+def to_numbers(column: NDArray[Any], name: str) -> NDArray[np.float64]:
+    """A column as floats, or an error that names what is no number."""
+    if column.dtype.kind in "fiub":
+        return column.astype(np.float64, copy=False)
+    try:
+        values = column.astype(np.float64)
+    except (TypeError, ValueError):
+        bad = next(value for value in column.tolist() if not _is_real(value))
+        raise ValueError(
+            f"The input {name!r} holds {bad!r}, which is no number: turn times into numbers (days, hours) first, and "
+            "use Category for levels without a distance."
+        ) from None
+    return values
+
+
+def to_finite_numbers(column: NDArray[Any], name: str) -> NDArray[np.float64]:
+    """A column as finite floats, or an error that names the first row that has none."""
+    values = to_numbers(column, name)
+    if not np.isfinite(values).all():
+        row = int(np.argmin(np.isfinite(values)))
+        raise ValueError(
+            f"Input X contains NaN or infinity: the input {name!r} is {values[row]} in row {row}. Leave such rows out, "
+            "or fill them in."
+        )
+    return values
+
+
+def _is_real(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def find_levels(column: NDArray[Any], name: str) -> tuple[Any, ...]:
+    """Levels of a category, in a fixed order, or an error that says what is wrong with them."""
+    if column.dtype.kind in "fiub":
+        typed = {(type(value), value) for value in np.unique(column).tolist()}
+    else:
+        typed = {(type(value), value) for value in column.tolist()}  # the type too: True == 1 == 1.0
+    if any(value is None or value != value for _, value in typed):  # only NaN differs from itself
+        row = next(row for row, value in enumerate(column.tolist()) if value is None or value != value)
+        raise ValueError(
+            f"The category {name!r} has no value in row {row}: give missing values a level of their own, such as "
+            "'missing', or leave these rows out."
+        )
+    distinct = {value for _, value in typed}
+    kinds = {_kind(value, name): value for _, value in typed}
+    if len(kinds) > 1:
+        examples = " and ".join(repr(kinds[kind]) for kind in sorted(kinds))
+        raise ValueError(
+            f"The category {name!r} mixes {' and '.join(sorted(kinds))}, such as {examples}: are they "
+            "the same level or not? Turn all into strings or all into integers."
+        )
+    if len(distinct) > MAX_LEVELS:
+        raise ValueError(
+            f"The category {name!r} has {len(distinct)} levels, and at most {MAX_LEVELS} are possible: every level "
+            "costs a column for each frequency it is combined with. Group rare levels, or use Line if they have an "
+            "order."
+        )
+    if len(distinct) < 2:
+        raise ValueError(
+            f"The category {name!r} has a single level, {next(iter(distinct), None)!r}: nothing can be learned of it. "
+            "Leave it out."
+        )
+    return tuple(sorted(int(level) if isinstance(level, float) else level for level in distinct))
+
+
+def _kind(value: Any, name: str) -> str:
+    if isinstance(value, bool | np.bool_):
+        return "booleans"
+    if isinstance(value, str):
+        return "strings"
+    if isinstance(value, int | np.integer) or (isinstance(value, float) and value.is_integer()):
+        return "integers"
+    raise ValueError(
+        f"The category {name!r} holds {value!r}: levels are strings, booleans or integers. Use Line for real numbers."
+    )
+
+
+def _positions(column: NDArray[Any], axis: Axis, training: bool, first_row: int) -> NDArray[np.float64]:
+    """Positions of levels on their circle; those that were never seen share the last one, which none has."""
+    unseen = axis.modulus - 1
+    where = {level: position for position, level in enumerate(axis.levels)}
+    if column.dtype.kind in "fiub":
+        distinct, inverse = np.unique(column, return_inverse=True)
+        found = np.array([where.get(value, unseen) for value in distinct.tolist()], dtype=float)[inverse]
+    else:
+        kind = _kind(axis.levels[0], axis.name)
+        found = np.array(
+            [where.get(value, unseen) if _same_kind(value, kind) else unseen for value in column.tolist()], dtype=float
+        )
+    if np.isnan(column).any() if column.dtype.kind == "f" else any(v is None or v != v for v in column.tolist()):
+        raise ValueError(f"The category {axis.name!r} holds missing values: give them a level of their own.")
+    if training and (found == unseen).any():
+        row = int(np.argmax(found == unseen))
+        level = column[[row]].tolist()[0]
+        raise OutsideError(
+            f"Row {first_row + row} has the level {level!r} of the category {axis.name!r}, which the first rows "
+            f"did not have: they had {_some(axis.levels)}. Fit again with all levels."
+        )
+    return found
+
+
+def _same_kind(value: Any, kind: str) -> bool:
+    """Whether a value may be a level of this kind: ``True == 1`` in Python, but not here."""
+    return isinstance(value, bool | np.bool_) == (kind == "booleans") and isinstance(value, str) == (kind == "strings")
+
+
+def _some(levels: tuple[Any, ...], most: int = 6) -> str:
+    shown = ", ".join(map(repr, levels[:most]))
+    return shown if len(levels) <= most else f"{shown} and {len(levels) - most} more"
+
+
+def _check_range(values: NDArray[np.float64], axis: Axis, name: str, first_row: int) -> None:
+    slack = 1e-9 * axis.extent  # a range may have been written down with fewer digits
+    beyond = (values < axis.low - slack) | (values > axis.high + slack)
+    if beyond.any():
+        row = int(np.argmax(beyond))
+        raise OutsideError(
+            f"Row {first_row + row} has {name!r} = {values[row]:.6g}, beyond the range from {axis.low:.6g} to "
+            f"{axis.high:.6g} of that line: say the whole range, as in Line({name!r}, range=(low, high))."
+        )
