@@ -140,6 +140,8 @@ class Schedule:
 
         On a set that lacks the columns of a term its variance and noise are the same, and it would be given up.
         """
+        if self.prior.has_trend:  # whose slow terms have columns of their own
+            return size
         while len(self.prior.terms) > 1 and size < largest:
             shares = self.prior.sum_kernel(start).truncation_errors(self.select(start, size))
             if shares.max() <= _HALF:
