@@ -10,6 +10,7 @@ from torusgp.cli._options import debug_option, json_option
 from torusgp.cli._summary import print_summary
 from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.tables.models import TableModel, load_regressor, to_plain
+from torusgp.views.dimensions import frequencies_by_order
 
 _HELP = """Say what is in a model file: inputs, periods, length scales, noise, and how good it is.
 
@@ -87,6 +88,7 @@ def describe_regressor(model: TorusGPRegressor):
             "period": np.asarray(model.kernel_.period).tolist(),
             "length_scale": np.asarray(model.kernel_.length_scale).tolist(),
             "columns": model.index_set_.n_components,
+            "frequencies_by_order": frequencies_by_order(model.fitted_),
             "signal_std": np.sqrt(model.signal_variance_),
             "noise_std": np.sqrt(model.noise_variance_),
             "log_evidence": model.log_marginal_likelihood_,

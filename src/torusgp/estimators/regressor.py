@@ -53,7 +53,8 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
     noise_variance_bounds : pair of float, optional
         Bounds of the learned noise variance; by default wide multiples of the variance of the targets.
     index_set : str or IndexSet, default="adaptive"
-        "adaptive" for the largest coefficients, chosen anew as length scales move; the name of another function of
+        "adaptive" for the largest coefficients, chosen anew as length scales move; "learned" for frequencies that the
+        data choose, at most ``n_components``, for many inputs; the name of another function of
         :mod:`torusgp.kernels.index_sets`; or a set, which is used as it is.
     n_components : int or "auto", default="auto"
         Largest number of columns of a set given by name. "auto" grows the set until what it leaves out is small

@@ -56,7 +56,7 @@ def make_settings(estimator: Any) -> Settings:
     unknown = set(learn) - set(LEARNABLE)
     if unknown:
         raise ValueError(f"learn holds {sorted(map(str, unknown))}; it may hold {list(LEARNABLE)}.")
-    check_index_set(estimator.index_set)
+    check_index_set(estimator.index_set, more=("learned",))
     if estimator.n_components != "auto":
         check_budget(estimator.n_components)
     noise = check_positive_array(estimator.noise_variance, "noise_variance", max_ndim=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.fitting.fitter import Fit, Preliminary
-from torusgp.fitting.learning import Learned
+from torusgp.fitting.learning import Learned, Round
 from torusgp.fitting.parameters import Parameter, Parameters
 from torusgp.fitting.prior import Prior
 from torusgp.fitting.rows import Compute
@@ -110,14 +111,15 @@ def outcome_to_archive(outcome: Preliminary | Fit) -> tuple[dict[str, Any], dict
         "model": model_to_json(outcome.model),
         "index_set": to_json(outcome.learned.index_set),
         "parameters": list(parameters),
+        "rounds": [astuple(one) for one in outcome.learned.rounds],
     }
     arrays: dict[str, Any] = {"period": parameters.period}
     for i, name in enumerate(parameters):
         entry = parameters.entry(name)
         arrays[f"parameter_{i}"] = np.stack([entry.value, entry.lower, entry.upper, entry.learned.astype(float)])
-    for name in ("nyquist", "period_std"):
-        if getattr(outcome, name) is not None:
-            arrays[name] = getattr(outcome, name)
+    optional = {name: getattr(outcome, name) for name in ("nyquist", "period_std")}
+    optional["noise_factor"] = outcome.learned.noise_factor
+    arrays |= {name: array for name, array in optional.items() if array is not None}
     return content, arrays
 
 
@@ -128,7 +130,9 @@ def outcome_from_archive(content: dict[str, Any], arrays: dict[str, Any]) -> Pre
         value, lower, upper, learned = arrays[f"parameter_{i}"]
         entries[name] = Parameter(value, lower, upper, learned.astype(bool))
     parameters = Parameters(entries, arrays["period"])
-    learned = Learned(parameters, from_json(content["index_set"]), np.nan)
+    rounds = tuple(Round(*one) for one in content.get("rounds", []))
+    index_set, factor = from_json(content["index_set"]), arrays.get("noise_factor")
+    learned = Learned(parameters, index_set, np.nan, rounds=rounds, noise_factor=factor)
     return Preliminary(model_from_json(content["model"]), learned, arrays.get("nyquist"), arrays.get("period_std"))
 
 

@@ -21,6 +21,8 @@ from torusgp.fitting.periods import MIN_GAIN, PeriodSearch, PeriodSetup, set_up_
 from torusgp.fitting.prior import NOISE, Prior, Spread, scale_name
 from torusgp.fitting.problem import LEARNABLE, Problem, Settings, spread_of_rows, spread_of_statistics
 from torusgp.fitting.rows import INEXACT, Rows, RowSource, transform_tolerance, warn_of_phases
+from torusgp.fitting.schedule import MAX_COMPONENTS
+from torusgp.fitting.selection import relearned
 from torusgp.kernels.index_sets import IndexSet, from_frequencies
 from torusgp.kernels.lattices import by_length
 from torusgp.kernels.resolve import Layout, Model
@@ -32,6 +34,8 @@ _PERIOD_ROWS = 100_000  # rows on which a period is learned: each step of it pas
 _UNKNOWN_ROWS = 10**9  # what a source is taken to have that does not know: the more, the more exact the transforms
 # how far the statistics of a stream reach beyond the sample's set; elsewhere every column costs
 _MARGIN = {"finufft": 2.0}
+_POOL = 200  # frequencies, beside those of the first rows, from which rows that come later may choose
+_CLEAR_SHARE = 0.05  # of the variance of the residuals, from which a frequency in them must not be ignored
 SAMPLE_ROWS = 100_000  # rows of a source on which the period and the number of columns are decided
 
 
@@ -110,6 +114,7 @@ class Fitter:
         if setup.search is not None and model.has_trend:
             # the period is learned beside the slow change that was found with it; then both are learned together
             detrended = replace(rows, y=rows.y - setup.search.trend.mean(rows.X[:, setup.axes]), plain=None)
+        in_order = rows
         if len(rows) <= 2 * _SUBSAMPLE:
             rows = rows.merged()
             detrended = None if detrended is None else detrended.merged()
@@ -120,12 +125,21 @@ class Fitter:
             start, period_std = self._learn_period_alone(detrended, setup)
             start = problem.start(start.period)
             setup = replace(setup, moves=None, periods=[start.period])
-        start, search, first = self._scout(problem, rows, start, setup.periods)
         learned: Learned | None = None
+        if settings.index_set == "learned" and setup.moves is None and len(setup.periods) == 1:
+            return self._choose(problem, in_order, start, setup, period_std)
+        start, search, first = self._scout(problem, rows, start, setup.periods)
         if setup.moves is not None:
             learned, period_std = self._learn_moving(problem, rows, start, setup.moves, search, first)
             start, search, first = learned.parameters, False, learned.index_set.n_components + 2
-        elif len(rows) > 2 * _PERIOD_ROWS and not preliminary and problem.passes_are_dear(start, len(rows)):
+        if settings.index_set == "learned":
+            return self._choose(problem, in_order, problem.start(start.period), setup, period_std)
+        if (
+            setup.moves is None
+            and len(rows) > 2 * _PERIOD_ROWS
+            and not preliminary
+            and problem.passes_are_dear(start, len(rows))
+        ):
             enough_source = problem.source(rows.take(_choose(len(rows), _PERIOD_ROWS)))
             learned = problem.learn(enough_source, start, search=search, first=first)
             start, search, first = learned.parameters, False, learned.index_set.n_components
@@ -133,7 +147,37 @@ class Fitter:
         if learned is None or setup.moves is None or len(rows) > _PERIOD_ROWS:
             size = problem.scout_size() if preliminary else None
             learned = problem.learn(source, start, search=search, first=first, n_components=size)
+            if not preliminary:
+                learned = self._with_leftover(problem, in_order, source, learned)
         return Preliminary(model, learned, setup.nyquist, period_std, setup.search), source
+
+    def _choose(
+        self,
+        problem: Problem,
+        rows: Rows,
+        start: Parameters,
+        setup: PeriodSetup,
+        period_std: NDArray[np.float64] | None,
+    ) -> tuple[Preliminary, RowSource]:
+        """Learn the set itself, with given periods."""
+        learned = problem.selection(rows).learn(start, problem.budget())
+        return Preliminary(self.model, learned, setup.nyquist, period_std, setup.search), problem.source(rows)
+
+    def _with_leftover(self, problem: Problem, rows: Rows, source: RowSource, learned: Learned) -> Learned:
+        """Learn again if the residuals still show something: a small set makes long length scales look right."""
+        some = rows.take(_choose(len(rows), min(len(rows), _SUBSAMPLE)))
+        left = problem.leftover(some, source, learned)
+        if left is None or left.share < _CLEAR_SHARE:
+            return learned
+        if "length_scale" in self.settings.learn and not isinstance(self.settings.index_set, IndexSet):
+            self.settings.report(f"residuals show the frequency {left.frequency}: searching shorter length scales")
+            selection = problem.selection(rows if len(rows) <= 2 * _SUBSAMPLE else some)
+            start = selection.scales(problem.start(learned.parameters.period))
+            again = problem.learn(source, start, search=False, first=problem.size_for(start))
+            if again.log_evidence > learned.log_evidence:
+                learned, left = again, problem.leftover(some, source, again)
+        still = left is not None and left.share > _CLEAR_SHARE
+        return replace(learned, left_over=left.frequency) if left is not None and still else learned
 
     def _learn_period_alone(self, rows: Rows, setup: PeriodSetup) -> tuple[Parameters, NDArray[np.float64] | None]:
         """Learn the period with the first term alone, on targets without slow change.
@@ -225,8 +269,14 @@ class Fitter:
         problem = Problem(
             self.model, self.settings, spread_of_rows(rows, self.model, self.settings), len(rows), setup.nyquist
         )
-        source = problem.source(rows, margin=2.0)
-        learned = problem.learn(source, problem.start(setup.periods[0]))
+        source, start = problem.source(rows, margin=2.0), problem.start(setup.periods[0])
+        if self.settings.index_set == "learned":
+            selection = problem.selection(rows)
+            learned = selection.learn(start, problem.budget())
+            pool = selection.pool(learned, learned.index_set.n_components + _POOL)
+            outcome = Preliminary(self.model, learned, setup.nyquist, setup.period_std, setup.search)
+            return outcome, source.covering(pool.to_index_set(), learned.parameters)
+        learned = problem.learn(source, start)
         outcome = Preliminary(self.model, learned, setup.nyquist, setup.period_std, setup.search)
         return outcome, source.covering(learned.index_set, learned.parameters)
 
@@ -236,7 +286,9 @@ class Fitter:
         n_rows = n_rows or _UNKNOWN_ROWS
         problem = Problem(self.model, settings, Spread(np.ones(n_outputs), np.ones(n_outputs)), n_rows, outcome.nyquist)
         size = outcome.learned.index_set.n_components if settings.n_components == "auto" else int(settings.n_components)
-        index_set = problem.select(parameters, size)
+        index_set = outcome.learned.index_set
+        if settings.index_set != "learned":
+            index_set = problem.select(parameters, size)
         compute = replace(settings.compute, backend=settings.compute.choose(index_set.frequencies, n_rows))
         margin = _MARGIN.get(compute.backend, 1.25)
         pool = RowSource(None, problem.prior, compute, settings.intercept, settings.index_set, margin)
@@ -268,6 +320,11 @@ class Fitter:
             if kept or not start.entry(name).learned.any():
                 start = start.with_value(name, before[name])
         start = start.with_period(before.period)
+        if settings.index_set == "learned":
+            start = before if not search else start
+            most = MAX_COMPONENTS if settings.n_components == "auto" else int(settings.n_components)
+            learned = relearned(statistics, problem.prior, settings.intercept, outcome.learned, start, most)
+            return self.finish(replace(outcome, learned=learned), statistics)
         learned = problem.learn(
             lambda index_set, parameters: statistics.linear(index_set, settings.intercept)[0],
             start,
@@ -320,7 +377,7 @@ class Fitter:
                 f"There is little evidence that {what}: its logarithm is {gain:.2g} above that of a constant and "
                 f"noise.{hint}",
             )
-        elif learned.capped:
+        elif learned.capped and settings.n_components == "auto":
             advise(
                 f"n_components='auto' stopped at its cap of {learned.index_set.n_components} columns, and more would "
                 "still help: give n_components yourself, or expect longer length scales by raising "
@@ -333,6 +390,8 @@ class Fitter:
                 "is not small against the noise: standard deviations are too small where data are few. Raise "
                 "n_components.",
             )
+        if learned.left_over is not None:
+            advise(self._left_over_message(learned), ConvergenceWarning)
         if not learned.converged:
             advise(
                 "Learning stopped at its largest number of iterations; the evidence may still rise. Start closer, with "
@@ -347,9 +406,26 @@ class Fitter:
                 + (", or use backend='dense'." if fitted.statistics.backend == "finufft" else "."),
             )
 
+    def _left_over_message(self, learned: Learned) -> str:
+        period = learned.parameters.period
+        lengths = np.diagonal(period) if period.ndim == 2 else period
+        assert learned.left_over is not None
+        parts = [
+            f"{axis.name!r} with period {length / abs(k):.4g}"
+            for axis, k, length in zip(self.model.torus.axes, learned.left_over.tolist(), lengths, strict=True)
+            if k
+        ]
+        return (
+            f"The residuals still vary with {' and '.join(parts)}, which the model does not "
+            "explain. Try index_set='learned', more n_components, or a further term with a shorter "
+            "length_scale."
+        )
+
     def _more_would_help(self, fitted: FittedTorusGP, nyquist: NDArray[np.float64] | None) -> bool:
         """Whether a given number of columns was too small; what a grid cannot show needs no more of them."""
         n_components = self.settings.n_components
+        if self.settings.index_set == "learned":  # what the prior leaves out was left out by the data
+            return False
         small = fitted.prior.small_against_noise(fitted.parameters, fitted.index_set, 0.1)
         if n_components == "auto" or small:
             return False

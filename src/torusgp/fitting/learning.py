@@ -21,14 +21,56 @@ from torusgp.kernels.index_sets import IndexSet
 
 
 @dataclass(frozen=True)
+class Round:
+    """One round of choosing frequencies by the data.
+
+    Attributes
+    ----------
+    n_components : int
+        Columns of the set.
+    log_evidence : float
+        Of the rows that took part in choosing.
+    log_density : float
+        Mean log predictive density of the rows that took no part; not a number where none could be spared.
+    """
+
+    n_components: int
+    log_evidence: float
+    log_density: float
+
+
+@dataclass(frozen=True)
 class Learned:
-    """Outcome of learning: parameters, the set they go with, and what is to be said of the search."""
+    """Outcome of learning: parameters, the set they go with, and what is to be said of the search.
+
+    Attributes
+    ----------
+    parameters : Parameters
+        What was learned.
+    index_set : IndexSet
+        Frequencies.
+    log_evidence : float
+        Its logarithm.
+    converged : bool, default=True
+        Whether it was the optimum that ended learning.
+    capped : bool, default=False
+        Whether the largest set was not large enough.
+    rounds : tuple of Round, default=()
+        How the frequencies were chosen, if by the data.
+    noise_factor : ndarray of shape (n_outputs,), optional
+        By how much evidence makes the noise too small, where it chose the frequencies.
+    left_over : ndarray of int, shape (dimension,), optional
+        Frequency that the residuals show clearly, whatever length scales were tried.
+    """
 
     parameters: Parameters
     index_set: IndexSet
     log_evidence: float
     converged: bool = True
-    capped: bool = False  # the largest set was not large enough
+    capped: bool = False
+    rounds: tuple[Round, ...] = ()
+    noise_factor: NDArray[np.float64] | None = None
+    left_over: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True)
@@ -144,6 +186,7 @@ def maximise(
     start: Parameters,
     moves: PeriodMoves | None = None,
     max_iter: int = 100,
+    floor: bool = True,
 ) -> Learned:
     """Maximise the evidence over what is learned for a fixed set of frequencies.
 
@@ -161,12 +204,15 @@ def maximise(
         How the period may move.
     max_iter : int, default=100
         Largest number of iterations.
+    floor : bool, default=True
+        Whether a learned noise variance is at least what the set leaves out of the kernel; not of a set that was
+        chosen by the data.
 
     Returns
     -------
     Learned
     """
-    objective = _Objective(provider, prior, index_set, start, moves)
+    objective = _Objective(provider, prior, index_set, start, moves, floor)
     limits = start.limits()
     first = start.to_vector()
     if moves is not None:

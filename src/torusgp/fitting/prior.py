@@ -132,6 +132,14 @@ class Prior:
             np.broadcast_to(parameters[scale_name(term)], term.length_scale.shape).copy() for term in self.terms
         )
 
+    def with_scaled_lengths(self, parameters: Parameters, factor: float) -> Parameters:
+        """Learned length scales times a factor, within their bounds."""
+        for term in self.terms:
+            entry = parameters.entry(scale_name(term))
+            scaled = np.clip(factor * entry.value, entry.lower, entry.upper)
+            parameters = parameters.with_value(scale_name(term), np.where(entry.learned, scaled, entry.value))
+        return parameters
+
     def signal_variances(self, parameters: Parameters) -> NDArray[np.float64]:
         """Variances of the terms, shape (n_terms, n_outputs)."""
         return np.stack([parameters[variance_name(term)] for term in self.terms])

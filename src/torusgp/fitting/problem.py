@@ -10,19 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from torusgp.engine.statistics import SufficientStatistics
-from torusgp.fitting.learning import Learned
+from torusgp.fitting.gains import RowModel
+from torusgp.fitting.learning import Learned, sum_over_outputs
+from torusgp.fitting.leftover import Leftover, find_leftover
 from torusgp.fitting.moves import PeriodMoves
 from torusgp.fitting.parameters import Parameters
 from torusgp.fitting.periods import below_nyquist
-from torusgp.fitting.prior import Prior, Spread
+from torusgp.fitting.prior import NOISE, Prior, Spread
 from torusgp.fitting.rows import Compute, Rows, RowSource
 from torusgp.fitting.schedule import MAX_COMPONENTS, Schedule, first_columns
+from torusgp.fitting.selection import Selection
 from torusgp.kernels.index_sets import IndexSet, from_frequencies, named_set
 from torusgp.kernels.resolve import Model
 from torusgp.kernels.sums import SumKernel
 
 LEARNABLE = ("length_scale", "signal_variance", "noise_variance", "period", "lattice", "spectrum")
 
+FOLLOWING = ("adaptive", "learned")  # sets that follow the prior, as "learned" does before its rounds
 SLOW_COLUMNS = {1: 9, 2: 49, 3: 61}  # of slow change beside a period that was found, by the number of inputs
 _SCOUT_COLUMNS = 1001  # columns of that search, at most: it is about length scales, not about the last digits
 
@@ -34,7 +38,7 @@ class Settings:
     Attributes
     ----------
     index_set : str or IndexSet
-        "adaptive", the name of another function of :mod:`torusgp.kernels.index_sets`, or a set.
+        "learned", "adaptive", the name of another function of :mod:`torusgp.kernels.index_sets`, or a set.
     n_components : int or "auto"
         Number of columns.
     learn : frozenset of str
@@ -94,9 +98,9 @@ class Problem:
                 )
             return asked
         kernel = self.prior.sum_kernel(parameters)
-        if asked == "adaptive" and self.model.has_trend and len(kernel.terms) > 1:
+        if asked in FOLLOWING and self.model.has_trend and len(kernel.terms) > 1:
             return self._beside_slow_change(kernel, size)
-        if asked == "adaptive":
+        if asked in FOLLOWING:
             return self._shown(kernel.largest(size), kernel, size)
         limits = {term.max_interaction for term in self.model.terms}
         limit = limits.pop() if len(limits) == 1 else None
@@ -139,6 +143,13 @@ class Problem:
         few = first_columns(self.model.torus.dimension)
         return few if self.settings.n_components == "auto" else min(few, int(self.settings.n_components))
 
+    def size_for(self, parameters: Parameters) -> int:
+        """Number of columns that leave out no more than the noise, or the budget."""
+        size, budget = self.few(), self.budget()
+        while size < budget and not self.prior.small_against_noise(parameters, self.select(parameters, size), 1.0):
+            size = min(2 * size, budget)
+        return size
+
     def scout_size(self) -> int | None:
         """Number of columns while the length scales are still being looked for; None for the final one."""
         settings = self.settings
@@ -164,13 +175,27 @@ class Problem:
     ) -> Learned:
         """Learn from statistics, see :class:`Schedule`."""
         settings = self.settings
-        budget: int | str = "auto" if settings.is_automatic else self._budget()
+        budget: int | str = "auto" if settings.is_automatic else self.budget()
         schedule = Schedule(source, select or self.select, self.prior, settings.report, moves, circles_move)
         return schedule.learn(
             start, budget if n_components is None else n_components, search=search, first=first, cap=self.cap
         )
 
-    def _budget(self) -> int:
+    def selection(self, rows: Rows) -> Selection:
+        """What learns the set itself, from rows."""
+        settings = self.settings
+        return Selection(rows, self.source, self.prior, settings.intercept, self.nyquist, settings.report)
+
+    def leftover(self, rows: Rows, source: RowSource, learned: Learned) -> Leftover | None:
+        """What the residuals of rows still show."""
+        parameters = learned.parameters
+        variances = self.prior.variances(parameters, learned.index_set.frequencies)
+        results = sum_over_outputs(source(learned.index_set, parameters), variances, parameters[NOISE]).results
+        model = RowModel(self.prior, self.settings.intercept, learned.index_set, parameters, results, rows)
+        return find_leftover(model, self.nyquist)
+
+    def budget(self) -> int:
+        """Largest number of columns."""
         return self.cap if self.settings.n_components == "auto" else int(self.settings.n_components)
 
 

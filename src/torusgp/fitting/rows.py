@@ -145,6 +145,10 @@ class RowSource:
             )
         return self.statistics.linear(index_set, self._center)[0]
 
+    def transforms(self, index_set: IndexSet) -> bool:
+        """Whether sums on the box of a set are computed by transforms: then they cover the whole of it."""
+        return self._rows is not None and self._compute.choose(index_set.frequencies, len(self._rows)) == "finufft"
+
     def covering(self, index_set: IndexSet, parameters: Parameters) -> SufficientStatistics:
         """Statistics that cover a set."""
         self(index_set, parameters)

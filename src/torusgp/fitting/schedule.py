@@ -36,6 +36,7 @@ _TIE = 0.5  # difference in log evidence between starts that decides nothing
 _SETTLED = 0.02  # change of the logarithm of a length scale up to which the set is kept
 _NEGLIGIBLE_GAIN = 0.1  # gain in log evidence that ends the exchange of sets
 _NEGLIGIBLE_SHARE = 1e-3  # of a term in the variance, below which its length scales may be anything
+_SHORTER = 0.4  # factor of length scales that are tried at the end
 _WORTHWHILE = 1.0  # change of the log evidence that justifies twice the columns
 _FEW_COLUMNS = 1001  # up to here one thread of BLAS is as fast as several, and much faster where cores are busy
 
@@ -129,7 +130,7 @@ class Schedule:
             else:
                 start = still._best_start(start, first).parameters
         if n_components == "auto":
-            return self.grow(start, size, cap)
+            return self._looking_beyond(self.grow(start, size, cap), cap)
         while 4 * size < int(n_components) and search:
             start = self.settle(start, size, _FEW_ROUNDS).parameters
             size *= 4
@@ -183,7 +184,7 @@ class Schedule:
             with limited_blas(size):
                 found = maximise(self.provider, self.prior, index_set, bounded, moves, max_iter)
             done, pressed = done + 1, self.circles_move and self.prior.is_pressed(found.parameters)
-            found = replace(found, parameters=_with_bounds_of(current, found.parameters))
+            found = replace(found, parameters=with_bounds_of(current, found.parameters))
             self.report(
                 f"{index_set.n_components} columns, log evidence {found.log_evidence:.6g}, length scales "
                 + "; ".join(np.array2string(scales, precision=3) for scales in self.prior.scales(found.parameters))
@@ -209,21 +210,15 @@ class Schedule:
         ]
         return max(changes, default=0.0)
 
-    def _scaled(self, start: Parameters, factor: float) -> Parameters:
-        """Learned length scales times a factor, within their bounds."""
-        for term in self.prior.terms:
-            entry = start.entry(scale_name(term))
-            scaled = np.clip(factor * entry.value, entry.lower, entry.upper)
-            start = start.with_value(scale_name(term), np.where(entry.learned, scaled, entry.value))
-        return start
-
     def _best_start(self, start: Parameters, size: int) -> Learned:
         """The best of several starting length scales, after a few steps from each.
 
         A set that is too small to show anything has next to the same evidence for all. Then the shortest goes on, as
         larger sets may show more; from a long one, which leaves everything to the intercept, nothing leads back.
         """
-        attempts = [self.settle(self._scaled(start, factor), size, 1, _SCOUT_STEPS) for factor in _STARTS]
+        attempts = [
+            self.settle(self.prior.with_scaled_lengths(start, factor), size, 1, _SCOUT_STEPS) for factor in _STARTS
+        ]
         best = max(attempt.log_evidence for attempt in attempts)
         ties = [attempt for attempt in attempts if attempt.log_evidence > best - _TIE]
         return min(ties, key=lambda attempt: sum(np.log(one).sum() for one in self.prior.scales(attempt.parameters)))
@@ -262,6 +257,22 @@ class Schedule:
             needed = max(size, needed // 2)
         return found.parameters, needed
 
+    def _looking_beyond(self, found: Learned, cap: int) -> Learned:
+        """Try a clearly larger set with clearly shorter length scales, until that is no better.
+
+        A small set makes long length scales look right, and then leaves out little.
+        """
+        for _ in range(_MAX_ROUNDS):
+            size = min(2 * found.index_set.n_components, cap)
+            if size <= found.index_set.n_components or not self._learns_scales(found.parameters):
+                break
+            shorter = self.prior.with_scaled_lengths(found.parameters, _SHORTER)
+            trial = self.settle(shorter, size, 1, _SCOUT_STEPS)
+            if trial.log_evidence < found.log_evidence + _WORTHWHILE:
+                break
+            found = self.grow(trial.parameters, size, cap)
+        return found
+
     def grow(self, start: Parameters, size: int, cap: int) -> Learned:
         """Double the set until what it leaves out is small against the noise or the evidence stops changing."""
         found = self.settle(start, size, _FEW_ROUNDS if size < cap else _MAX_ROUNDS, stretch=True)
@@ -277,7 +288,7 @@ class Schedule:
         return found
 
 
-def _with_bounds_of(wide: Parameters, found: Parameters) -> Parameters:
+def with_bounds_of(wide: Parameters, found: Parameters) -> Parameters:
     """Values that were found, with bounds that circles do not narrow."""
     entries = {name: replace(wide.entry(name), value=found[name]) for name in found}
     return Parameters(entries, found.period)

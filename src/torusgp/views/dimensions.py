@@ -132,6 +132,16 @@ def find_dimensions(fitted: FittedTorusGP) -> tuple[Dimension, ...]:
     return _named(found, fitted)
 
 
+def frequencies_by_order(fitted: FittedTorusGP) -> dict[int, int]:
+    """Number of frequencies of a fitted model by the number of inputs that interact in them, without the constant."""
+    axes = fitted.prior.torus.axes
+    active = fitted.index_set.frequencies[1:] != 0
+    inputs = {axis.input for axis in axes}
+    counts = sum(active[:, [a for a, axis in enumerate(axes) if axis.input == one]].any(axis=1) for one in inputs)
+    orders, numbers = np.unique(counts, return_counts=True)
+    return dict(zip(orders.tolist(), numbers.tolist(), strict=True))
+
+
 def _periodic(fitted: FittedTorusGP, d: int, axis: Axis) -> Dimension:
     period = fitted.parameters.period
     cell = period if period.ndim == 2 else np.diag(period)

@@ -20,10 +20,11 @@ _FUNCTIONS = {
 NAMES = ("adaptive", *_FUNCTIONS)
 
 
-def check_index_set(index_set):
-    """Raise unless this is a set or the name of one."""
-    if not isinstance(index_set, IndexSet) and not (isinstance(index_set, str) and index_set in NAMES):
-        known = ", ".join(map(repr, NAMES))
+def check_index_set(index_set, more=()):
+    """Raise unless this is a set, the name of one, or one of more names."""
+    names = (*NAMES, *more)
+    if not isinstance(index_set, IndexSet) and not (isinstance(index_set, str) and index_set in names):
+        known = ", ".join(map(repr, names))
         raise ValueError(f"index_set must be an IndexSet or one of {known}, got {index_set!r}.")
 
 

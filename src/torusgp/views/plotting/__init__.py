@@ -16,6 +16,7 @@ from torusgp.views.plotting._parts import PartsDisplay
 from torusgp.views.plotting._periodogram import PeriodogramDisplay
 from torusgp.views.plotting._prediction import PredictionDisplay
 from torusgp.views.plotting._residual import ResidualDisplay
+from torusgp.views.plotting._selection import SelectionDisplay
 from torusgp.views.plotting._spectrum import SpectrumDisplay
 from torusgp.views.plotting._truncation_error import TruncationErrorDisplay
 
@@ -32,6 +33,7 @@ __all__ = [
     "PeriodogramDisplay",
     "PredictionDisplay",
     "ResidualDisplay",
+    "SelectionDisplay",
     "SpectrumDisplay",
     "TruncationErrorDisplay",
 ]

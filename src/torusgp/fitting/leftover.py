@@ -1,0 +1,97 @@
+r"""What the residuals of a fit still show: a periodogram of them on the torus.
+
+For every frequency, :math:`z^2 = |\sum_n p_n r_n e^{i k \cdot \theta_n}|^2 / (s^2 \sum_n p_n / 2)` is
+about chi-squared with two degrees of freedom if nothing is left. With the best prior variance it would add
+:math:`z^2 / 2 - 1 - \log(z^2 / 2)` to the log evidence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from torusgp.engine.backends import make_sums
+from torusgp.engine.basis import columns
+from torusgp.fitting.gains import RowModel
+from torusgp.fitting.prior import NOISE
+from torusgp.kernels.candidates import Candidates, Patterns
+from torusgp.kernels.product import to_phases
+
+_ROWS = 5000  # that are looked at
+_TRANSFORM_AXES = 3  # up to here a transform gives all frequencies at once
+_SURE = 5.0  # log evidence, beyond that of chance among so many frequencies, from which something is left
+_TOLERANCE = 1e-9  # of the transform
+_BATCH = 512  # frequencies whose columns are held at once
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """The frequency that the residuals show most clearly.
+
+    Attributes
+    ----------
+    frequency : ndarray of int, shape (dimension,)
+        On the axes of the torus.
+    gain : float
+        Log evidence that it would add, less what chance would among so many frequencies.
+    share : float
+        Of the variance of the residuals.
+    """
+
+    frequency: NDArray[np.int64]
+    gain: float
+    share: float
+
+
+def find_leftover(model: RowModel, highest: NDArray[np.float64] | None = None) -> Leftover | None:
+    """The strongest frequency in the residuals of a model, among low ones of few axes; None if there is none.
+
+    Parameters
+    ----------
+    model : RowModel
+        The model, and its rows.
+    highest : ndarray of shape (dimension,), optional
+        Frequencies beyond which nothing can be seen.
+    """
+    torus, period = model.prior.torus, model.parameters.period
+    # those of the model too, which a prior may rule out
+    candidates = Candidates.of(torus, period, len(model.rows), highest).scanned
+    candidates = candidates.take(candidates.values[:, torus.kinds("category")].sum(axis=1) == 0)
+    if highest is not None:
+        candidates = candidates.take((np.abs(candidates.values) <= highest).all(axis=1))
+    if not len(candidates):
+        return None
+    rows = model.rows.take(slice(0, _ROWS))
+    residuals = model.residuals(rows)
+    powers = _powers(to_phases(rows.X, period), rows.precision, residuals, candidates)
+    total = rows.precision.sum()
+    ratio = np.maximum(2 * powers / (total * model.parameters[NOISE]), 2.0)  # z squared, (n_candidates, n_outputs)
+    gains = (ratio / 2 - 1 - np.log(ratio / 2)).sum(axis=1)
+    # a grid shows a frequency and its aliases alike: the lowest is meant
+    clear = np.flatnonzero(gains >= gains.max() * (1 - 1e-6))
+    best = clear[np.argmin(np.abs(candidates.values[clear]).sum(axis=1))]
+    gain = float(gains[best] - np.log(len(candidates)))
+    squares = (rows.precision[:, None] * residuals**2).sum(axis=0)
+    share = float((2 * powers[best] / (total * np.where(squares > 0, squares, np.inf))).max())
+    return Leftover(candidates.values[best], gain, share) if gain > _SURE else None
+
+
+def _powers(
+    phases: NDArray[np.float64],
+    precision: NDArray[np.float64],
+    residuals: NDArray[np.float64],
+    candidates: Patterns,
+) -> NDArray[np.float64]:
+    """Squared sums of the residuals with the exponentials of candidates, shape (n_candidates, n_outputs)."""
+    frequencies = candidates.frequencies()
+    if frequencies.shape[1] <= _TRANSFORM_AXES:
+        sums = make_sums("finufft", frequencies, residuals.shape[1], _TOLERANCE, 1)
+        sums.add_chunk(phases, precision, residuals)
+        moments = sums.moments(frequencies)[1:]
+    else:
+        weighted = precision[:, None] * residuals
+        parts = np.array_split(frequencies[1:], len(frequencies) // _BATCH + 1)
+        moments = np.vstack([columns(phases, np.vstack([frequencies[:1], part]))[:, 1:].T @ weighted for part in parts])
+    return np.asarray(moments[0::2] ** 2 + moments[1::2] ** 2)

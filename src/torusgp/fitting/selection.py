@@ -1,0 +1,336 @@
+"""Index sets learned from the data: frequencies join that would add the most evidence, and leave if they do not pay.
+
+The evidence of a set that was chosen by it is optimistic, by about the logarithm of the number of candidates for each
+frequency. So some rows take no part in choosing, and their predictive density decides where to stop, how much a
+frequency has to pay, and how large the noise is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from torusgp.engine.statistics import SufficientStatistics
+from torusgp.fitting.gains import Model, RowGains, RowModel, SumGains, paying
+from torusgp.fitting.learning import Learned, Round, maximise, sum_over_outputs
+from torusgp.fitting.parameters import Parameters
+from torusgp.fitting.prior import NOISE, Prior
+from torusgp.fitting.rows import Rows, RowSource
+from torusgp.fitting.schedule import limited_blas, with_bounds_of
+from torusgp.kernels.candidates import Candidates, Patterns
+from torusgp.kernels.index_sets import IndexSet
+
+_FIRST = 30  # frequencies of the first round
+_STARTS = (1.0, 0.3, 0.1, 0.03)  # factors of the given length scales from which it starts
+_GROWTH = 1.7  # of the number of frequencies, from round to round
+_STEPS, _FEW_STEPS = 25, 12  # of learning in a round, with few and with many columns
+_MANY_COLUMNS = 900
+_BLOCKS, _EVERY = 50, 5  # rows, in their order, are so many blocks, of which every fifth takes no part in choosing
+_FEWEST_ROWS = 25  # with fewer rows none can be spared
+_MOST_CHECKED = 4000  # rows that take no part and are predicted
+_PATIENCE = 2  # rounds without a better density that end the growth
+_REACH = 4  # times as many frequencies as a round has: if all that the prior thinks likely is among so few, take it
+_COMPLETIONS = 4  # rounds of taking what the prior thinks likely: with more of it length scales may be shorter
+_RELEARNING = 4  # rounds of choosing among the frequencies that sums cover
+_NOISE_FACTORS = (0.3, 30.0)  # of the noise that was learned
+
+
+@dataclass(frozen=True)
+class _ChosenModel(RowModel):
+    """A model of rows, with a set that patterns make up."""
+
+    patterns: Patterns
+
+
+@dataclass(frozen=True)
+class _State:
+    """A model of the rows that took part, and how well it predicts the others."""
+
+    model: _ChosenModel
+    log_evidence: float
+    densities: NDArray[np.float64]
+    noise_factors: NDArray[np.float64]
+    n_candidates: int = 0
+
+    @property
+    def round(self) -> Round:
+        mean = float(self.densities.mean()) if len(self.densities) else np.nan
+        return Round(self.model.index_set.n_components, self.log_evidence, mean)
+
+
+def split(rows: Rows) -> tuple[Rows, Rows]:
+    """Rows that take part in choosing, in random order, and rows that do not: blocks of consecutive ones.
+
+    Rows of a series resemble those before and after them, so that single rows would tell nothing new.
+    """
+    spared = np.arange(len(rows)) * _BLOCKS // len(rows) % _EVERY == _EVERY // 2
+    if len(rows) < _FEWEST_ROWS:
+        spared[:] = False
+    order = np.random.default_rng(0)
+    return rows.take(order.permutation(np.flatnonzero(~spared))), rows.take(order.permutation(np.flatnonzero(spared)))
+
+
+class Selection:
+    """Rounds of choosing, learning and dropping.
+
+    Parameters
+    ----------
+    rows : Rows
+        The rows.
+    make_source : callable
+        Source of the statistics of rows.
+    prior : Prior
+        The model.
+    center : bool
+        Whether the mean of the targets is subtracted.
+    highest : ndarray of shape (dimension,), optional
+        Frequencies beyond which nothing can be seen.
+    report : callable
+        Takes a line of progress.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        make_source: Callable[[Rows], RowSource],
+        prior: Prior,
+        center: bool,
+        highest: NDArray[np.float64] | None,
+        report: Callable[[str], None],
+    ):
+        self._rows, self._others = split(rows)
+        self._others = self._others.take(slice(0, _MOST_CHECKED))
+        self._source, self._prior, self._center = make_source(self._rows), prior, center
+        self._highest, self._report = highest, report
+
+    def learn(self, start: Parameters, n_components: int) -> Learned:
+        """Choose at most so many columns, and learn the parameters that go with them.
+
+        The noise variance makes the rows that took no part most probable.
+        """
+        most, since = max(1, (n_components - 1) // 2), 0
+        size = min(_FIRST, most)
+        state = best = self._first(start, size)
+        rounds = [state.round]
+        while since < _PATIENCE and size < most:
+            whole, is_whole = self._completed(state, min(most, _REACH * size))
+            if is_whole and _advantage(whole, state) > -1:
+                rounds.append(whole.round)
+                return self._finished(whole, tuple(rounds), capped=False)
+            size = min(int(_GROWTH * size), most)
+            grown = self._grown(state, size)
+            if grown is None:
+                break
+            state = grown
+            rounds.append(state.round)
+            self._tell(state)
+            since = 0 if _value(state) > _value(best) else since + 1
+            best = best if since else state
+        capped = since == 0 and size == most
+        filled, is_whole = self._completed(best, most)
+        better = _advantage(filled, best) > (-1 if is_whole else 0)
+        return self._finished(filled if better else self._thinned(best), tuple(rounds), capped)
+
+    def pool(self, learned: Learned, size: int) -> Patterns:
+        """Patterns of a set and the best candidates beside it, up to so many frequencies."""
+        patterns = Patterns.of(learned.index_set.frequencies, self._prior.torus)
+        model = self._model(patterns, learned.parameters)
+        candidates = self._candidates(model)
+        wanted = size - patterns.n_frequencies
+        return patterns + candidates.best(self._gains(candidates, model, wanted), wanted, -np.inf)
+
+    def scales(self, start: Parameters) -> Parameters:
+        """Length scales of the first round: they let the prior have what the data show most clearly."""
+        return self._first(start, _FIRST).model.parameters
+
+    def _tell(self, state: _State) -> None:
+        one = state.round
+        self._report(
+            f"{one.n_components} columns, log evidence {one.log_evidence:.6g}, mean log density of the other rows "
+            f"{one.log_density:.4g}"
+        )
+
+    def _first(self, start: Parameters, size: int) -> _State:
+        """The first round from the best of several length scales: what a prior rules out is never seen."""
+        nothing = Patterns.none(self._prior.torus)
+        starts = [self._prior.with_scaled_lengths(start, factor) for factor in _STARTS]
+        states = [self._learned(nothing, self._prior.with_circles(one)) for one in starts]
+        return max((self._grown(state, size) or state for state in states), key=_value)
+
+    def _grown(self, state: _State, size: int) -> _State | None:
+        """The state with the best candidates in place of what does not pay; None if no candidate does."""
+        model = self._on_fitting_circles(self._dropped(state.model, 0.0))
+        candidates = self._candidates(model)
+        wanted = size - model.patterns.n_frequencies
+        if wanted <= 0 or not len(candidates):
+            return None
+        chosen = candidates.best(self._gains(candidates, model, wanted), wanted)
+        if not len(chosen):
+            return None
+        return self._learned(model.patterns + chosen, model.parameters, len(candidates))
+
+    def _candidates(self, model: _ChosenModel) -> Patterns:
+        candidates = Candidates.of(self._prior.torus, model.parameters.period, len(self._rows), self._highest)
+        return candidates.beside(model.patterns, lambda one: model.variances(one)[1 : 2 * len(one) - 1 : 2].max(axis=1))
+
+    def _gains(self, candidates: Patterns, model: _ChosenModel, wanted: int) -> NDArray[np.float64]:
+        both = (candidates + model.patterns).to_index_set()
+        if self._source.transforms(both):
+            return SumGains(self._source.covering(both, model.parameters))(candidates, model, wanted)
+        return RowGains()(candidates, model, wanted)
+
+    def _dropped(self, model: _ChosenModel, price: float) -> _ChosenModel:
+        """The model without what does not pay."""
+        kept = paying(model.results, model.patterns.columns(), price)
+        return model if kept.all() else self._model(model.patterns.take(kept), model.parameters)
+
+    def _on_fitting_circles(self, model: _ChosenModel) -> _ChosenModel:
+        """The model with its lines on circles that fit their length scales: the nearest frequencies there."""
+        before, parameters = model.parameters.period, self._prior.with_circles(model.parameters)
+        if np.array_equal(before, parameters.period):
+            return model
+        lengths = [np.diagonal(one) if one.ndim == 2 else one for one in (parameters.period, before)]
+        return self._model(model.patterns.stretched(lengths[0] / lengths[1]), parameters)
+
+    def _model(self, patterns: Patterns, parameters: Parameters) -> _ChosenModel:
+        index_set = patterns.to_index_set()
+        linear = self._source(index_set, parameters)
+        variances = self._prior.variances(parameters, index_set.frequencies)
+        results = sum_over_outputs(linear, variances, parameters[NOISE]).results
+        return _ChosenModel(self._prior, self._center, index_set, parameters, results, self._rows, patterns)
+
+    def _learned(self, patterns: Patterns, parameters: Parameters, n_candidates: int = 0) -> _State:
+        index_set = patterns.to_index_set()
+        steps = _STEPS if index_set.n_components < _MANY_COLUMNS else _FEW_STEPS
+        bounded = self._prior.within_circles(parameters)
+        with limited_blas(index_set.n_components):
+            found = maximise(self._source, self._prior, index_set, bounded, None, steps, floor=False)
+            model = self._model(patterns, with_bounds_of(parameters, found.parameters))
+        return self._checked(model, found.log_evidence, n_candidates)
+
+    def _checked(self, model: _ChosenModel, log_evidence: float, n_candidates: int) -> _State:
+        """Log predictive densities of the rows that took no part, with the noise that makes them largest."""
+        rows, noise = self._others, model.parameters[NOISE]
+        factors, densities = np.ones(len(noise)), np.zeros(len(rows))
+        if not len(rows):
+            return _State(model, log_evidence, densities, factors, n_candidates)
+        weight = np.ones(len(rows)) if rows.sample_weight is None else rows.sample_weight
+        scale = 1.0 if rows.noise_scale is None else rows.noise_scale**2
+        squares, basis = model.residuals(rows) ** 2, model.columns(rows)
+        for q, result in enumerate(model.results):
+            variance = (result.factor.solve((basis * result.root).T) ** 2).sum(axis=0)
+
+            def density(log_factor: float, q: int = q, variance: NDArray[np.float64] = variance) -> Any:
+                total = variance + np.exp(log_factor) * noise[q] * scale
+                return -0.5 * (np.log(2 * np.pi * total) + squares[:, q] / total)
+
+            found = minimize_scalar(
+                lambda log_factor, density=density: -float(weight @ density(log_factor)),
+                bounds=np.log(_NOISE_FACTORS),
+                method="bounded",
+            )
+            factors[q] = np.exp(found.x)
+            densities += weight * density(found.x)
+        return _State(model, log_evidence, densities, factors, n_candidates)
+
+    def _completed(self, state: _State, most: int) -> tuple[_State, bool]:
+        """The state with what the prior thinks likely, up to so many frequencies, and whether that is all of it.
+
+        A frequency that does not show itself is not zero: it is as likely as before, but for what the data say of it.
+        Without it the function would seem to be known better than it is.
+        """
+        for _ in range(_COMPLETIONS):
+            model = state.model
+            if self._prior.small_against_noise(model.parameters, model.index_set):
+                return state, True
+            likely = self._likely(model, most)
+            if len(likely) == len(model.patterns):
+                break
+            state = self._learned(likely, model.parameters, state.n_candidates)
+        return state, False
+
+    def _likely(self, model: _ChosenModel, most: int) -> Patterns:
+        """Patterns of a model and as many of the prior's as leave out little, at most so many frequencies."""
+        size, own = max(2 * _FIRST, model.index_set.n_components), model.patterns
+        while True:
+            likely = Patterns.of(self._prior.select(model.parameters, size).frequencies, self._prior.torus).without(own)
+            variances = model.variances(likely.frequencies())[1 : 2 * likely.n_frequencies + 1 : 2].sum(axis=1)
+            firsts = np.cumsum(likely.sizes) - likely.sizes
+            both = own + likely.best(variances[firsts], most - own.n_frequencies)
+            if size > 2 * most or self._prior.small_against_noise(model.parameters, both.to_index_set()):
+                return both
+            size *= 2
+
+    def _thinned(self, state: _State) -> _State:
+        """The state without what does not pay the price of having been chosen among many.
+
+        If that has more evidence, it must not predict worse than chance explains; otherwise it has to predict better.
+        """
+        price = np.log(max(state.n_candidates, 2))
+        dropped = self._dropped(state.model, price)
+        if dropped is state.model or not len(state.densities):
+            return state
+        thinned = self._learned(dropped.patterns, dropped.parameters, state.n_candidates)
+        advantage, simpler = _advantage(thinned, state), thinned.log_evidence > state.log_evidence
+        return thinned if advantage > (-1 if simpler else 1) else state
+
+    def _finished(self, state: _State, rounds: tuple[Round, ...], capped: bool) -> Learned:
+        """What was learned; choosing by evidence makes the noise too small, never too large."""
+        model, factor = state.model, np.maximum(1.0, state.noise_factors)
+        parameters = model.parameters.with_value(NOISE, model.parameters[NOISE] * factor)
+        return Learned(
+            parameters, model.index_set, state.log_evidence, capped=capped, rounds=rounds, noise_factor=factor
+        )
+
+
+def _value(state: _State) -> float:
+    """What is to be as large as possible."""
+    return float(state.densities.mean()) if len(state.densities) else state.log_evidence
+
+
+def relearned(
+    statistics: SufficientStatistics, prior: Prior, center: bool, before: Learned, start: Parameters, most: int
+) -> Learned:
+    """Choose anew among the frequencies that sums cover, and learn from these: for rows that are no longer at hand.
+
+    A frequency has to pay the price of having been chosen among many, since no rows can be spared.
+    """
+
+    def source(index_set: IndexSet, parameters: Parameters) -> Any:
+        return statistics.linear(index_set, center)[0]
+
+    patterns, parameters = Patterns.of(before.index_set.frequencies, prior.torus), start
+    covered = Patterns.of(statistics.covered(), prior.torus)
+    covered = covered.take(covered.held_by(statistics.covered()))
+    price = np.log(max(2, len(covered)))
+    for _ in range(_RELEARNING):
+        index_set = patterns.to_index_set()
+        found = maximise(source, prior, index_set, prior.within_circles(parameters), None, _STEPS, floor=False)
+        parameters = with_bounds_of(parameters, found.parameters)
+        variances = prior.variances(parameters, index_set.frequencies)
+        results = sum_over_outputs(source(index_set, parameters), variances, parameters[NOISE]).results
+        model = Model(prior, center, index_set, parameters, results)
+        rest = covered.without(patterns)
+        wanted = (most - 1) // 2 - patterns.n_frequencies
+        if wanted <= 0 or not len(rest):
+            break
+        more = rest.best(SumGains(statistics)(rest, model, wanted), wanted, price)
+        if not len(more):
+            break
+        patterns = patterns + more
+    factor = np.ones(len(parameters[NOISE])) if before.noise_factor is None else before.noise_factor
+    parameters = parameters.with_value(NOISE, parameters[NOISE] * factor)
+    return replace(before, parameters=parameters, index_set=index_set, log_evidence=found.log_evidence)
+
+
+def _advantage(one: _State, other: _State) -> float:
+    """By how many standard errors one state predicts the rows that took no part better than another."""
+    differences = one.densities - other.densities
+    if not differences.any():
+        return 0.0
+    return float(differences.mean() / (differences.std() / np.sqrt(len(differences)) + np.finfo(float).tiny))

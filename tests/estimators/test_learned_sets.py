@@ -1,0 +1,165 @@
+"""Index sets learned from the data, through the regressor."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from torusgp import Category, Circle, Line, Slope, TorusGPRegressor
+from torusgp.fitting.rows import Rows
+from torusgp.fitting.selection import split
+
+
+def waves(frequencies, n_rows, noise, seed=0):
+    """Rows of a sum of harmonics of equal strength on the torus, of variance one."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0, 2 * np.pi, (n_rows, len(frequencies[0])))
+    shifts = rng.uniform(0, 2 * np.pi, len(frequencies))
+    y = np.cos(X @ np.array(frequencies).T + shifts).sum(axis=1) * np.sqrt(2 / len(frequencies))
+    return X, y + noise * rng.normal(size=n_rows)
+
+
+def learned(**others):
+    others = {"kernel": "squared_exponential", "period": 2 * np.pi} | others
+    return TorusGPRegressor(index_set="learned", **others)
+
+
+def found(model):
+    return {tuple(row) for row in model.index_set_.frequencies[1:].tolist()}
+
+
+FREQUENCIES = [(1, 0, 0, 0, 0), (0, 2, 0, 0, 0), (1, 0, 1, 0, 0), (1, 0, 1, 0, -1), (1, 0, 1, 1, -1), (0, 2, 0, -1, 2)]
+
+
+def test_the_frequencies_of_the_data_are_found_and_no_others():
+    X, y = waves(FREQUENCIES, 3000, 1.0)
+    model = learned(n_components=201).fit(X, y)
+    assert found(model) == set(FREQUENCIES)
+    assert model.noise_variance_ == pytest.approx(1.0, rel=0.1)
+    again = learned(n_components=201).fit(X, y)
+    np.testing.assert_array_equal(again.index_set_.frequencies, model.index_set_.frequencies)
+    np.testing.assert_array_equal(again.predict(X[:50]), model.predict(X[:50]))
+
+
+def test_nothing_to_find_is_a_constant_with_noise():
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(0, 2 * np.pi, (500, 5)), 5 + rng.normal(size=500)
+    with pytest.warns(UserWarning, match="little evidence"):
+        model = learned().fit(X, y)
+    mean, std = model.predict(X, return_std=True)
+    np.testing.assert_allclose(mean, 5, atol=0.3)
+    np.testing.assert_allclose(std, 1, rtol=0.15)
+
+
+def test_every_round_is_told():
+    X, y = waves(FREQUENCIES, 3000, 1.0)
+    model = learned(n_components=201).fit(X, y)
+    rounds = model.fit_.learned.rounds
+    assert len(rounds) >= 2
+    assert all(np.isfinite([one.log_evidence, one.log_density]).all() for one in rounds)
+    assert [one.n_components for one in rounds] == sorted(one.n_components for one in rounds)
+
+
+def test_rows_that_take_no_part_are_blocks_of_the_given_order():
+    rows = Rows(np.arange(1000.0)[:, None], np.zeros((1000, 1)))
+    taking_part, others = split(rows)
+    together = np.sort(np.concatenate([taking_part.X, others.X])[:, 0])
+    np.testing.assert_array_equal(together, np.arange(1000.0))
+    starts = np.flatnonzero(np.diff(np.sort(others.X[:, 0])) > 1)
+    assert len(others) == 200
+    assert len(starts) == 9
+    assert len(split(rows.take(slice(0, 10)))[1]) == 0  # none can be spared
+
+
+def test_choosing_by_evidence_never_makes_the_noise_smaller_than_learned():
+    X, y = waves(FREQUENCIES, 400, 1.0)
+    factor = learned().fit(X, y).fit_.learned.noise_factor
+    assert (factor >= 1).all()
+
+
+def make_table(n_rows=3000, seed=0):
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(
+        {
+            "hour": rng.uniform(0, 24, n_rows),
+            "heat": rng.normal(20, 5, n_rows),
+            "shop": rng.choice(["north", "south", "west"], n_rows),
+            "price": rng.uniform(1, 2, n_rows),
+        }
+    )
+    phase = 2 * np.pi * table["hour"] / 24
+    y = np.cos(phase) * np.tanh((table["heat"] - 20) / 5) + (table["shop"] == "west") * np.sin(phase)
+    return table, y.to_numpy() + 2 * table["price"].to_numpy() + 0.1 * rng.normal(size=n_rows)
+
+
+KERNEL = Circle("hour", 24) * Line("heat") * Category("shop") + Slope("price")
+
+
+def test_lines_categories_and_plain_columns():
+    table, y = make_table()
+    model = TorusGPRegressor(KERNEL, index_set="learned", n_components=301).fit(table, y)
+    test, truth = make_table(seed=1)
+    mean, std = model.predict(test, return_std=True)
+    assert np.sqrt(np.mean((truth - mean) ** 2)) < 0.13
+    assert 0.92 < np.mean(np.abs(truth - mean) < 1.96 * std) < 0.98
+
+
+def test_the_order_of_the_levels_changes_nothing():
+    table, y = make_table(600)
+    other = table.assign(shop=table["shop"].map({"north": "c", "south": "a", "west": "b"}))
+    first = TorusGPRegressor(KERNEL, index_set="learned", n_components=151).fit(table, y)
+    second = TorusGPRegressor(KERNEL, index_set="learned", n_components=151).fit(other, y)
+    np.testing.assert_allclose(second.predict(other[:50]), first.predict(table[:50]), rtol=1e-4, atol=1e-4)
+
+
+def test_several_outputs_weights_and_noise_scales():
+    X, y = waves(FREQUENCIES, 2000, 0.5)
+    rng = np.random.default_rng(2)
+    scale = rng.uniform(0.5, 2, 2000)
+    Y = np.column_stack([y, np.cos(X[:, 1] * 2) + 0.3 * scale * rng.normal(size=2000)])
+    model = learned(n_components=201).fit(X, Y, sample_weight=rng.integers(1, 3, 2000), noise_scale=scale)
+    assert set(FREQUENCIES) <= found(model)
+    assert model.predict(X).shape == (2000, 2)
+
+
+def test_a_stream_has_the_set_of_its_sample():
+    X, y = waves(FREQUENCIES, 3000, 1.0)
+    whole = learned(n_components=201).fit(X, y)
+    chunks = [(X[i : i + 500], y[i : i + 500]) for i in range(0, 3000, 500)]
+    stream = learned(n_components=201).fit(chunks)
+    assert found(stream) == found(whole)
+    np.testing.assert_allclose(stream.predict(X[:100]), whole.predict(X[:100]), atol=0.02)
+
+
+def test_rows_added_later_choose_within_the_pool():
+    X, y = waves(FREQUENCIES, 3000, 1.0)
+    model = learned(n_components=201)
+    for start in range(0, 3000, 1000):
+        model.partial_fit(X[start : start + 1000], y[start : start + 1000])
+
+    assert found(model) <= {tuple(row) for row in model.statistics_.covered().tolist()}
+    assert model.score(X, y) > 0.45
+
+
+def test_saved_and_loaded(tmp_path):
+    table, y = make_table(600)
+    model = TorusGPRegressor(KERNEL, index_set="learned", n_components=151).fit(table, y)
+    model.save(tmp_path / "model.npz")
+    loaded = TorusGPRegressor.load(tmp_path / "model.npz")
+    np.testing.assert_array_equal(loaded.predict(table[:20]), model.predict(table[:20]))
+    assert loaded.index_set == "learned"
+    assert loaded.fit_.learned.rounds == model.fit_.learned.rounds
+
+
+def test_very_few_rows_are_saved_too(tmp_path):
+    X, y = waves(FREQUENCIES, 12, 0.1)
+    model = learned().fit(X, y)
+    model.save(tmp_path / "model.npz")
+    loaded = TorusGPRegressor.load(tmp_path / "model.npz")
+    assert np.isnan(loaded.fit_.learned.rounds[0].log_density)  # no rows could be spared
+
+
+def test_features_cannot_learn_a_set():
+    from torusgp import IndexSetFourierFeatures
+
+    with pytest.raises(ValueError, match="index_set must be"):
+        IndexSetFourierFeatures(period=1.0, index_set="learned").fit(np.zeros((3, 1)))

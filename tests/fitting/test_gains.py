@@ -1,0 +1,114 @@
+"""What further columns would add to the evidence, against the evidence itself."""
+
+import numpy as np
+import pytest
+
+from tests.expressions import prior_of
+from torusgp import Category, Circle, Line, Slope
+from torusgp.engine.statistics import SufficientStatistics
+from torusgp.fitting import gains as module
+from torusgp.fitting.gains import RowGains, RowModel, SumGains, paying
+from torusgp.fitting.learning import sum_over_outputs
+from torusgp.fitting.prior import NOISE
+from torusgp.fitting.rows import Rows
+from torusgp.kernels.candidates import Patterns
+from torusgp.kernels.resolve import Layout
+
+KERNELS = {
+    "circles": Circle(0, 1.0, length_scale=0.5) * Circle(1, 1.0, length_scale=0.5),
+    "line": Circle(0, 1.0) * Line(1, length_scale=0.3, range=(0, 1)),
+    "category": Circle(0, 1.0) * Category(2, levels=(0, 1, 2)),
+    "plain": Circle(0, 1.0) * Line(1, length_scale=0.3, range=(0, 1)) + Slope(1),
+}
+CHOSEN = np.array([[1, 0], [2, 0], [1, 1]])
+CANDIDATES = np.array([[0, 1], [1, -1], [3, 0], [2, 1]])
+
+
+def make_model(name, n_outputs=1, n_rows=200):
+    rng = np.random.default_rng(3)
+    X = np.column_stack([rng.uniform(size=(n_rows, 2)), rng.integers(0, 3, n_rows)])
+    y = rng.normal(size=(n_rows, n_outputs)) + np.cos(2 * np.pi * X[:, :1])
+    prior, parameters = prior_of(KERNELS[name], noise=np.full(n_outputs, 0.4), intercept=True)
+    coordinates, plain = Layout(prior.torus, tuple(one.input for one in prior.columns))(X)
+    weight = rng.uniform(0.5, 2.0, n_rows)
+    rows = Rows(coordinates, y, weight, rng.uniform(0.5, 2.0, n_rows), plain)
+    return rows, prior, parameters
+
+
+def statistics_of(rows, parameters, index_set):
+    return SufficientStatistics.from_data(
+        rows.X,
+        rows.y,
+        index_set,
+        period=parameters.period,
+        sample_weight=rows.sample_weight,
+        noise_scale=rows.noise_scale,
+        plain=rows.plain,
+        backend="dense",
+    )
+
+
+def model_of(patterns, rows, prior, parameters):
+    index_set = patterns.to_index_set()
+    linear = statistics_of(rows, parameters, index_set).linear(index_set)[0]
+    variances = prior.variances(parameters, index_set.frequencies)
+    total = sum_over_outputs(linear, variances, parameters[NOISE])
+    return RowModel(prior, True, index_set, parameters, total.results, rows), total.log_evidence
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+@pytest.mark.parametrize("name", KERNELS)
+def test_gains_are_differences_of_the_evidence(name, n_outputs):
+    rows, prior, parameters = make_model(name, n_outputs)
+    chosen = Patterns.of(CHOSEN, prior.torus)
+    candidates = Patterns.of(CANDIDATES, prior.torus).without(chosen)
+    model, before = model_of(chosen, rows, prior, parameters)
+    true = [
+        model_of(chosen + candidates.take([i]), rows, prior, parameters)[1] - before for i in range(len(candidates))
+    ]
+    from_rows = RowGains()(candidates, model, len(candidates))
+    pool = statistics_of(rows, parameters, (chosen + candidates).to_index_set())
+    from_sums = SumGains(pool)(candidates, model, len(candidates))
+    np.testing.assert_allclose(from_rows, true, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(from_sums, true, rtol=1e-8, atol=1e-8)
+
+
+def test_only_the_best_are_looked_at_exactly(monkeypatch):
+    monkeypatch.setattr(module, "_SHORTLIST", 1)
+    rows, prior, parameters = make_model("circles")
+    candidates = Patterns.of(CANDIDATES, prior.torus)
+    model, _ = model_of(Patterns.of(CHOSEN, prior.torus), rows, prior, parameters)
+    assert np.isfinite(RowGains()(candidates, model, 2)).sum() == 2
+
+
+def test_some_rows_tell_what_the_model_has_of_a_candidate(monkeypatch):
+    rows, prior, parameters = make_model("line", n_rows=4000)
+    candidates = Patterns.of(CANDIDATES, prior.torus)
+    model, _ = model_of(Patterns.of(CHOSEN, prior.torus), rows, prior, parameters)
+    exact = RowGains()(candidates, model, 4)
+    monkeypatch.setattr(module, "_FEW_ROWS", 2000)
+    np.testing.assert_allclose(RowGains()(candidates, model, 4), exact, rtol=0.3, atol=2.0)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_what_does_not_pay_is_dropped_one_by_one(name):
+    rows, prior, parameters = make_model(name)
+    patterns = Patterns.of(np.vstack([CHOSEN, CANDIDATES]), prior.torus)
+    model, before = model_of(patterns, rows, prior, parameters)
+    expected = np.ones(len(patterns), dtype=bool)
+    while expected.any():  # brute force: fit again without each
+        left = np.flatnonzero(expected)
+        without = [model_of(patterns.take(np.delete(left, i)), rows, prior, parameters)[1] for i in range(len(left))]
+        worst = int(np.argmax(without))
+        if before - without[worst] >= 1.0:
+            break
+        expected[left[worst]], before = False, without[worst]
+    np.testing.assert_array_equal(paying(model.results, patterns.columns(), price=1.0), expected)
+    assert not expected.all()
+
+
+def test_columns_that_the_prior_rules_out_do_not_pay():
+    rows, prior, parameters = make_model("circles")
+    patterns = Patterns.of(np.array([[1, 0], [900, 0]]), prior.torus)
+    model, _ = model_of(patterns, rows, prior, parameters)
+    assert paying(model.results, patterns.columns(), 0.5).tolist() == [True, False]
