@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from torusgp.engine.backends import check_resources
+from torusgp.engine.backends import TRANSFORMS, InputSpace, check_resources
 from torusgp.engine.marginals import Marginals
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.fitting.advice import advise
@@ -72,6 +72,7 @@ class Preliminary:
     nyquist: NDArray[np.float64] | None = None
     period_std: NDArray[np.float64] | None = None
     search: PeriodSearch | None = None
+    extent: NDArray[np.float64] | None = None  # of the coordinates of those rows
 
 
 class Fitter:
@@ -125,7 +126,7 @@ class Fitter:
         if setup.moves is not None:
             learned, period_std = self._learn_moving(problem, rows, start, setup.moves, search, first)
             start, search, first = learned.parameters, False, learned.index_set.n_components + 2
-        elif len(rows) > 2 * _PERIOD_ROWS and not preliminary and problem.passes_are_dear(start, len(rows)):
+        elif len(rows) > 2 * _PERIOD_ROWS and not preliminary and problem.passes_are_dear(start, rows):
             enough_source = problem.source(rows.take(_choose(len(rows), _PERIOD_ROWS)))
             learned = problem.learn(enough_source, start, search=search, first=first)
             start, search, first = learned.parameters, False, learned.index_set.n_components
@@ -133,7 +134,7 @@ class Fitter:
         if learned is None or setup.moves is None or len(rows) > _PERIOD_ROWS:
             size = problem.scout_size() if preliminary else None
             learned = problem.learn(source, start, search=search, first=first, n_components=size)
-        return Preliminary(model, learned, setup.nyquist, period_std, setup.search), source
+        return Preliminary(model, learned, setup.nyquist, period_std, setup.search, rows.extent), source
 
     def _learn_period_alone(self, rows: Rows, setup: PeriodSetup) -> tuple[Parameters, NDArray[np.float64] | None]:
         """Learn the period with the first term alone, on targets without slow change.
@@ -227,7 +228,7 @@ class Fitter:
         )
         source = problem.source(rows, margin=2.0)
         learned = problem.learn(source, problem.start(setup.periods[0]))
-        outcome = Preliminary(self.model, learned, setup.nyquist, setup.period_std, setup.search)
+        outcome = Preliminary(self.model, learned, setup.nyquist, setup.period_std, setup.search, rows.extent)
         return outcome, source.covering(learned.index_set, learned.parameters)
 
     def empty_statistics(self, outcome: Preliminary, n_rows: int | None, n_outputs: int) -> SufficientStatistics:
@@ -237,7 +238,10 @@ class Fitter:
         problem = Problem(self.model, settings, Spread(np.ones(n_outputs), np.ones(n_outputs)), n_rows, outcome.nyquist)
         size = outcome.learned.index_set.n_components if settings.n_components == "auto" else int(settings.n_components)
         index_set = problem.select(parameters, size)
-        compute = replace(settings.compute, backend=settings.compute.choose(index_set.frequencies, n_rows))
+        sharing = self.model.torus.sharing(parameters.period)
+        space = InputSpace(sharing, parameters.period)
+        name = settings.compute.choose(index_set.frequencies, n_rows, space, outcome.extent)
+        compute = replace(settings.compute, backend=name)
         margin = _MARGIN.get(compute.backend, 1.25)
         pool = RowSource(None, problem.prior, compute, settings.intercept, settings.index_set, margin)
         return SufficientStatistics(
@@ -247,6 +251,7 @@ class Fitter:
             n_plain=len(self.model.columns),
             tolerance=transform_tolerance(problem.prior, parameters, n_rows),
             marginals=Marginals.of(self.model.torus),
+            sharing=sharing,
             **asdict(compute),
         )
 
@@ -344,7 +349,7 @@ class Fitter:
             advise(
                 f"Rounding in the statistics amounts to {inexactness:.1e} of the prior precision: standard deviations "
                 "may be wrong where data are few. Raise noise_variance or its lower bound"
-                + (", or use backend='dense'." if fitted.statistics.backend == "finufft" else "."),
+                + (", or use backend='dense'." if fitted.statistics.backend in TRANSFORMS else "."),
             )
 
     def _more_would_help(self, fitted: FittedTorusGP, nyquist: NDArray[np.float64] | None) -> bool:

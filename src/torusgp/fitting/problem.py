@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from torusgp.engine.backends import TRANSFORMS, InputSpace
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.fitting.learning import Learned
 from torusgp.fitting.moves import PeriodMoves
@@ -146,10 +147,12 @@ class Problem:
             return None
         return min(int(settings.n_components), _SCOUT_COLUMNS)
 
-    def passes_are_dear(self, start: Parameters, n_samples: int) -> bool:
+    def passes_are_dear(self, start: Parameters, rows: Rows) -> bool:
         """Whether sums over all rows cost so much that few sets of columns should be tried on them."""
         index_set = self.select(start, self.scout_size() or self.few())
-        return self.settings.compute.choose(index_set.frequencies, n_samples) != "finufft"
+        space = InputSpace(self.model.torus.sharing(start.period), start.period)
+        name = self.settings.compute.choose(index_set.frequencies, len(rows), space, rows.extent)
+        return name not in TRANSFORMS
 
     def learn(
         self,

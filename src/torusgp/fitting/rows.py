@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from torusgp.engine.backends import MANY_ROWS, choose_backend, count_threads, make_predictor
+from torusgp.engine.backends import (
+    MANY_ROWS,
+    TRANSFORMS,
+    InputSpace,
+    choose_backend,
+    count_threads,
+    make_predictor,
+)
 from torusgp.engine.marginals import Marginals
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.fitting.advice import advise
@@ -33,14 +40,28 @@ class Compute:
     device: str | None = None
     precision: str = "float64"
 
-    def choose(self, frequencies: NDArray[np.int64], n_samples: int) -> str:
-        """Name of the implementation for so many rows."""
-        return choose_backend(self.backend, frequencies, n_samples, self.device)
+    def choose(
+        self,
+        frequencies: NDArray[np.int64],
+        n_samples: int,
+        space: InputSpace | None = None,
+        extent: NDArray[np.float64] | None = None,
+    ) -> str:
+        """Name of the implementation for so many rows, of these extents in a space of inputs."""
+        return choose_backend(self.backend, frequencies, n_samples, self.device, space, extent)
 
-    def make_predictor(self, frequencies: NDArray[np.int64], posterior: Any, n_samples: int) -> Any:
+    def make_predictor(
+        self,
+        frequencies: NDArray[np.int64],
+        posterior: Any,
+        n_samples: int,
+        space: InputSpace | None = None,
+        extent: NDArray[np.float64] | None = None,
+    ) -> Any:
         """Predictor for so many points."""
         threads = count_threads(self.n_threads, n_samples)
-        return make_predictor(self.choose(frequencies, n_samples), frequencies, posterior, threads, self.device)
+        name = self.choose(frequencies, n_samples, space, extent)
+        return make_predictor(name, frequencies, posterior, threads, self.device, space)
 
 
 @dataclass(frozen=True)
@@ -81,6 +102,11 @@ class Rows:
 
     def _arrays(self) -> tuple[NDArray[np.float64] | None, ...]:
         return self.X, self.y, self.sample_weight, self.noise_scale, self.plain
+
+    @property
+    def extent(self) -> NDArray[np.float64] | None:
+        """Extents of the coordinates; None without rows."""
+        return np.ptp(self.X, axis=0) if len(self) else None
 
     @property
     def precision(self) -> NDArray[np.float64]:
@@ -141,6 +167,7 @@ class RowSource:
                 plain=rows.plain,
                 tolerance=self._tolerance,
                 marginals=Marginals.of(self._prior.torus),
+                sharing=self._prior.torus.sharing(parameters.period),
                 **asdict(self._compute),
             )
         return self.statistics.linear(index_set, self._center)[0]
@@ -155,7 +182,7 @@ class RowSource:
         """Statistics that cover a set, gathered anew if their rounding would matter."""
         statistics = self.covering(index_set, parameters)
         ratio = inexactness_ratio(self._prior, parameters, index_set) * statistics.n_samples
-        if statistics.backend != "finufft" or statistics.tolerance * ratio <= INEXACT:
+        if statistics.backend not in TRANSFORMS or statistics.tolerance * ratio <= INEXACT:
             return statistics
         cheap = len(self._rows or ()) * index_set.n_components**2 < _CHEAP_FLOPS
         if self._compute.backend == "auto" and cheap and _FINEST_TOLERANCE * ratio > INEXACT:
@@ -201,8 +228,10 @@ class RowSource:
             targets = np.hstack([targets, (rows.plain - mean) / spread])
             weights = np.hstack([weights, -quadratic[:n_fourier, n_fourier:]])
             quadratic = quadratic[:n_fourier, :n_fourier]
-        predictor = self._compute.make_predictor(index_set.frequencies, None, len(rows))
-        by_phase = predictor.phase_gradient(to_phases(rows.X, parameters.period), targets, quadratic, weights)
+        space = InputSpace(self._prior.torus.sharing(parameters.period), parameters.period)
+        predictor = self._compute.make_predictor(index_set.frequencies, None, len(rows), space, rows.extent)
+        points = predictor.locate(rows.X, parameters.period)
+        by_phase = predictor.phase_gradient(points, targets, quadratic, weights)
         by_phase *= rows.precision[:, None]
         return 2 * np.pi * (rows.X - rows.X.mean(axis=0)).T @ by_phase  # a shift of the origin changes nothing
 

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg.blas import dsyrk
 
 from torusgp.engine.basis import columns
+from torusgp.kernels.product import to_phases
 
 _CHUNK_BYTES = 2**25  # columns of a chunk of rows
 _BLOCK_ENTRIES = 2**22  # entries of the Gram matrix that are gathered at once
@@ -26,6 +27,8 @@ def stored_count(arrays):
 
 class ColumnSums:
     """Sums that are kept for each pair of columns of a fixed list of frequencies."""
+
+    locate = staticmethod(to_phases)
 
     def __init__(self, frequencies):
         self.frequencies, self.n_rows = frequencies, 0
@@ -61,6 +64,7 @@ class GramSums(ColumnSums):
         n_columns = 2 * len(frequencies) - 1
         self._gram = np.zeros((n_columns, n_columns), order="F")  # the upper triangle is kept
         self._moments = np.zeros((n_columns, n_outputs))
+        self.rounding = 4 * np.finfo(float).eps
 
     def add_chunk(self, phases, precision, targets):
         """Add rows: phases (n, dimension), precision (n,), targets (n, n_outputs)."""
@@ -129,6 +133,7 @@ class DensePredictor:
     """Mean, variance and gradients of the posterior at points, through the columns of the basis."""
 
     name = "dense"
+    locate = staticmethod(to_phases)
 
     def __init__(self, frequencies, posterior):
         self.frequencies, self.posterior = frequencies, posterior

@@ -55,7 +55,7 @@ def estimate_resources(n_columns, n_samples, backend, device=None, *, n_outputs=
         memory = (1 + (backend == "dense")) * matrix
         device_memory = ((backend == "torch") + 1 + factors) * matrix
     rate = _SECONDS_PER_DEVICE_FLOP if on_device else SECONDS_PER_FLOP
-    if backend == "finufft":
+    if backend in ("finufft", "type3"):
         seconds = n_samples * KERNEL_WIDTH**dimension * SECONDS_PER_CELL
     else:
         seconds = n_samples * float(n_columns) ** 2 * (rate if backend == "torch" else SECONDS_PER_FLOP)
