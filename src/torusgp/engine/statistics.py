@@ -180,9 +180,9 @@ class SufficientStatistics:
         SufficientStatistics
         """
         y = np.asarray(y, dtype=float)
-        space, extent = None, None
-        if sharing is not None and len(y):
-            space, extent = InputSpace(sharing, period), np.ptp(np.asarray(X, dtype=float), axis=0)
+        X = np.asarray(X, dtype=float)
+        space = None if sharing is None else InputSpace(sharing, period)
+        extent = None if space is None else space.extent(X)
         name = choose_backend(backend, index_set.frequencies, len(y), device, space, extent)
         n_outputs = 1 if y.ndim == 1 else y.shape[1]
         if tolerance is None:

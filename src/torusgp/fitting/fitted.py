@@ -194,7 +194,7 @@ class FittedTorusGP:
         """Points, as the implementation of choice wants them, and its predictor."""
         frequencies, period = self.index_set.frequencies, self.parameters.period
         coordinates = self.prior.torus.coordinates(X, period)
-        extent = np.ptp(coordinates, axis=0) if len(X) else None
+        extent = self._space.extent(coordinates)
         name = self.compute.choose(frequencies, len(X), self._space, extent)
         key = (name, count_threads(self.compute.n_threads, len(X)))
         if key not in self._predictors:

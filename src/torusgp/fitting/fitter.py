@@ -72,7 +72,7 @@ class Preliminary:
     nyquist: NDArray[np.float64] | None = None
     period_std: NDArray[np.float64] | None = None
     search: PeriodSearch | None = None
-    extent: NDArray[np.float64] | None = None  # of the coordinates of those rows
+    extent: NDArray[np.float64] | None = None  # of the inputs of those rows
 
 
 class Fitter:
@@ -134,7 +134,9 @@ class Fitter:
         if learned is None or setup.moves is None or len(rows) > _PERIOD_ROWS:
             size = problem.scout_size() if preliminary else None
             learned = problem.learn(source, start, search=search, first=first, n_components=size)
-        return Preliminary(model, learned, setup.nyquist, period_std, setup.search, rows.extent), source
+        return Preliminary(
+            model, learned, setup.nyquist, period_std, setup.search, _extent(model, rows, learned)
+        ), source
 
     def _learn_period_alone(self, rows: Rows, setup: PeriodSetup) -> tuple[Parameters, NDArray[np.float64] | None]:
         """Learn the period with the first term alone, on targets without slow change.
@@ -228,7 +230,9 @@ class Fitter:
         )
         source = problem.source(rows, margin=2.0)
         learned = problem.learn(source, problem.start(setup.periods[0]))
-        outcome = Preliminary(self.model, learned, setup.nyquist, setup.period_std, setup.search, rows.extent)
+        outcome = Preliminary(
+            self.model, learned, setup.nyquist, setup.period_std, setup.search, _extent(self.model, rows, learned)
+        )
         return outcome, source.covering(learned.index_set, learned.parameters)
 
     def empty_statistics(self, outcome: Preliminary, n_rows: int | None, n_outputs: int) -> SufficientStatistics:
@@ -375,6 +379,12 @@ def _gain_over_constant(fitted: FittedTorusGP, settings: Settings) -> float:
         n * np.log(2 * np.pi * noise) - linear.log_precision + np.log1p(broad * total / noise) + squares / noise
     )
     return float(fitted.log_evidence - constant.sum())
+
+
+def _extent(model: Model, rows: Rows, learned: Learned) -> NDArray[np.float64] | None:
+    """Extents of the inputs behind the axes."""
+    period = learned.parameters.period
+    return InputSpace(model.torus.sharing(period), period).extent(rows.X)
 
 
 def _choose(n_rows: int, size: int) -> NDArray[np.int64]:

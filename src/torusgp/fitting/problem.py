@@ -151,7 +151,7 @@ class Problem:
         """Whether sums over all rows cost so much that few sets of columns should be tried on them."""
         index_set = self.select(start, self.scout_size() or self.few())
         space = InputSpace(self.model.torus.sharing(start.period), start.period)
-        name = self.settings.compute.choose(index_set.frequencies, len(rows), space, rows.extent)
+        name = self.settings.compute.choose(index_set.frequencies, len(rows), space, space.extent(rows.X))
         return name not in TRANSFORMS
 
     def learn(

@@ -104,11 +104,6 @@ class Rows:
         return self.X, self.y, self.sample_weight, self.noise_scale, self.plain
 
     @property
-    def extent(self) -> NDArray[np.float64] | None:
-        """Extents of the coordinates; None without rows."""
-        return np.ptp(self.X, axis=0) if len(self) else None
-
-    @property
     def precision(self) -> NDArray[np.float64]:
         """Weights of the rows over the squares of their noise scales."""
         weight = np.ones(len(self)) if self.sample_weight is None else self.sample_weight
@@ -229,7 +224,7 @@ class RowSource:
             weights = np.hstack([weights, -quadratic[:n_fourier, n_fourier:]])
             quadratic = quadratic[:n_fourier, :n_fourier]
         space = InputSpace(self._prior.torus.sharing(parameters.period), parameters.period)
-        predictor = self._compute.make_predictor(index_set.frequencies, None, len(rows), space, rows.extent)
+        predictor = self._compute.make_predictor(index_set.frequencies, None, len(rows), space, space.extent(rows.X))
         points = predictor.locate(rows.X, parameters.period)
         by_phase = predictor.phase_gradient(points, targets, quadratic, weights)
         by_phase *= rows.precision[:, None]

@@ -84,7 +84,7 @@ def choose_backend(backend, frequencies, n_samples, device=None, space=None, ext
     space : InputSpace, optional
         Inputs behind the axes; by default every axis has one of its own.
     extent : ndarray of shape (dimension,), optional
-        Extents of the coordinates of the rows, on which the cost of "type3" depends; without them "auto" does not
+        Extents of these inputs over the rows, on which the cost of "type3" depends; without them "auto" does not
         choose it.
 
     Returns

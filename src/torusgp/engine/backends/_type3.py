@@ -67,6 +67,16 @@ class InputSpace:
         lead = np.asarray(self.sharing.lead)
         return np.stack([along[lead == one].sum(axis=0) for one in self.leads])
 
+    def extent(self, X):
+        """Extents of the inputs behind the axes, shape (dimension,); None where no transform of them is an option."""
+        lead = np.asarray(self.sharing.lead)
+        if not len(X) or self.n_inputs == len(lead) or self.n_inputs > MOST_INPUTS:
+            return None
+        result = np.zeros(len(lead))
+        for one in self.leads:
+            result[lead == one] = np.ptp(X[:, one])
+        return result
+
     def turns(self, frequencies, extent):
         """Largest angles of sums of two frequencies at the ends of each input, from its middle.
 
@@ -75,7 +85,7 @@ class InputSpace:
         frequencies : ndarray of int, shape (n_frequencies, dimension)
             Frequencies.
         extent : ndarray of shape (dimension,)
-            Extents of the coordinates.
+            Extents of the inputs behind the axes.
         """
         return np.abs(self.waves(frequencies)).max(axis=1) * np.asarray(extent)[self.leads]
 
@@ -125,9 +135,10 @@ class _Waves:
         for rows in self._cut(inputs):
             own = inputs[:, rows]
             low, high = own.min(axis=1), own.max(axis=1)
-            middle = (low + (high - low) / 2)[:, None]
-            nearest = int(np.argmin((np.abs(own - middle) * self.largest[:, None]).sum(axis=0)))
-            row = np.atleast_1d(np.arange(len(X))[rows])[nearest]
+            some = own[:, :: max(1, own.shape[1] // 1000)]  # one of them is near enough to the middle
+            distance = np.abs(some - (low + (high - low) / 2)[:, None]) * self.largest[:, None]
+            nearest = int(np.argmin(distance.sum(axis=0))) * max(1, own.shape[1] // 1000)
+            row = nearest if isinstance(rows, slice) else rows[nearest]
             yield rows, own - own[:, [nearest]], to_phases(X[[row]], self.space.period)[0]
 
     def _cut(self, inputs):
