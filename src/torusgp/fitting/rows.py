@@ -16,6 +16,8 @@ from torusgp.engine.backends import (
     count_threads,
     make_predictor,
 )
+from torusgp.engine.basis import columns as basis_columns
+from torusgp.engine.dual import RowStatistics, rows_are_fewer
 from torusgp.engine.marginals import Marginals
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.fitting.advice import advise
@@ -146,7 +148,22 @@ class RowSource:
         self.statistics: SufficientStatistics | None = None
 
     def __call__(self, index_set: IndexSet, parameters: Parameters) -> Any:
-        """Linear statistics of a set that was chosen for these parameters."""
+        """Linear statistics of a set that was chosen for these parameters; of few rows the rows themselves."""
+        rows, compute = self._rows, self._compute
+        on_cpu = compute.backend in ("auto", "dense") and compute.device is None
+        if rows is not None and on_cpu and rows_are_fewer(len(rows), index_set.n_components):
+            return self._row_statistics(rows, index_set, parameters)
+        return self.covering(index_set, parameters).linear(index_set, self._center)[0]
+
+    def _row_statistics(self, rows: Rows, index_set: IndexSet, parameters: Parameters) -> RowStatistics:
+        columns = basis_columns(to_phases(rows.X, parameters.period), index_set.frequencies)
+        if rows.plain is not None:
+            columns = np.hstack([columns, self._plain(rows)])
+        weight = np.ones(len(rows)) if rows.sample_weight is None else rows.sample_weight
+        return RowStatistics(columns, self._centred(rows), weight, rows.precision)
+
+    def covering(self, index_set: IndexSet, parameters: Parameters) -> SufficientStatistics:
+        """Sums that cover a set: those at hand, or others."""
         if self.statistics is not None and not np.array_equal(np.asarray(self.statistics.period), parameters.period):
             self.statistics = None
         if self.statistics is None or not self.statistics.holds(index_set):
@@ -165,12 +182,6 @@ class RowSource:
                 sharing=self._prior.torus.sharing(parameters.period),
                 **asdict(self._compute),
             )
-        return self.statistics.linear(index_set, self._center)[0]
-
-    def covering(self, index_set: IndexSet, parameters: Parameters) -> SufficientStatistics:
-        """Statistics that cover a set."""
-        self(index_set, parameters)
-        assert self.statistics is not None
         return self.statistics
 
     def refined(self, index_set: IndexSet, parameters: Parameters) -> SufficientStatistics:
@@ -218,9 +229,7 @@ class RowSource:
         weights = np.stack([result.weights[:n_fourier] / result.noise_variance for result in results], axis=1)
         targets = self._centred(rows)
         if rows.plain is not None:
-            assert self.statistics is not None
-            mean, spread = self.statistics.plain_units()
-            targets = np.hstack([targets, (rows.plain - mean) / spread])
+            targets = np.hstack([targets, self._plain(rows)])
             weights = np.hstack([weights, -quadratic[:n_fourier, n_fourier:]])
             quadratic = quadratic[:n_fourier, :n_fourier]
         space = InputSpace(self._prior.torus.sharing(parameters.period), parameters.period)
@@ -229,6 +238,14 @@ class RowSource:
         by_phase = predictor.phase_gradient(points, targets, quadratic, weights)
         by_phase *= rows.precision[:, None]
         return 2 * np.pi * (rows.X - rows.X.mean(axis=0)).T @ by_phase  # a shift of the origin changes nothing
+
+    @staticmethod
+    def _plain(rows: Rows) -> NDArray[np.float64]:
+        """Plain columns in the units of the model: centred, of variance one."""
+        assert rows.plain is not None
+        centred = rows.plain - np.average(rows.plain, axis=0, weights=rows.precision)
+        spread = np.sqrt(np.average(centred**2, axis=0, weights=rows.precision))
+        return centred / np.where(spread > 0, spread, 1.0)
 
     def _centred(self, rows: Rows) -> NDArray[np.float64]:
         return rows.y - np.average(rows.y, axis=0, weights=rows.precision) if self._center else rows.y

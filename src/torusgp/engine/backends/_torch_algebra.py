@@ -65,6 +65,10 @@ class TorchFactor:
         triangle = self.tensor.T if transpose else self.tensor
         return torch.linalg.solve_triangular(triangle, right, upper=transpose).cpu().numpy().reshape(values.shape)
 
+    def weights(self, root, moment, output):
+        """Posterior mean of the weights, from the moments of an output over the noise variance."""
+        return root * self.solve(self.solve(root * moment), transpose=True)
+
     def inverse_diagonal(self):
         """Diagonal of the inverse of B: sums of squares, which cannot cancel, of the columns of the inverse of L."""
         return torch.linalg.vector_norm(self._inverse(), dim=0).square_().cpu().numpy()
