@@ -164,15 +164,17 @@ class RowSource:
 
     def covering(self, index_set: IndexSet, parameters: Parameters) -> SufficientStatistics:
         """Sums that cover a set: those at hand, or others."""
-        if self.statistics is not None and not np.array_equal(np.asarray(self.statistics.period), parameters.period):
-            self.statistics = None
-        if self.statistics is None or not self.statistics.holds(index_set):
+        before = self.statistics
+        moving = before is not None and not np.array_equal(np.asarray(before.period), parameters.period)
+        if before is None or moving or not before.holds(index_set):
             rows = self._rows
             assert rows is not None
+            # while a period is learned no sums serve twice, so that they need no margin
+            whole = index_set if moving else self.surroundings(index_set, parameters, len(rows))
             self.statistics = SufficientStatistics.from_data(
                 rows.X,
                 rows.y,
-                self.surroundings(index_set, parameters, len(rows)),
+                whole,
                 period=parameters.period,
                 sample_weight=rows.sample_weight,
                 noise_scale=rows.noise_scale,
@@ -182,6 +184,7 @@ class RowSource:
                 sharing=self._prior.torus.sharing(parameters.period),
                 **asdict(self._compute),
             )
+        assert self.statistics is not None
         return self.statistics
 
     def refined(self, index_set: IndexSet, parameters: Parameters) -> SufficientStatistics:
@@ -234,10 +237,7 @@ class RowSource:
             quadratic = quadratic[:n_fourier, :n_fourier]
         space = InputSpace(self._prior.torus.sharing(parameters.period), parameters.period)
         predictor = self._compute.make_predictor(index_set.frequencies, None, len(rows), space, space.extent(rows.X))
-        points = predictor.locate(rows.X, parameters.period)
-        by_phase = predictor.phase_gradient(points, targets, quadratic, weights)
-        by_phase *= rows.precision[:, None]
-        return 2 * np.pi * (rows.X - rows.X.mean(axis=0)).T @ by_phase  # a shift of the origin changes nothing
+        return predictor.cell_gradient(rows.X, parameters.period, rows.precision, targets, quadratic, weights)
 
     @staticmethod
     def _plain(rows: Rows) -> NDArray[np.float64]:

@@ -246,6 +246,19 @@ def test_gradients_in_the_phases_equal_dense(predictors):
     np.testing.assert_allclose(found, exact, rtol=0, atol=GRADIENT_ERROR * np.abs(exact).max())
 
 
+@pytest.mark.parametrize("times", TIMES)
+def test_gradients_in_the_cell_equal_dense(times):
+    rng = np.random.default_rng(2)
+    X, space = clock(times(rng, 700), PERIODS["calendar"])
+    frequencies = hyperbolic_cross(4, 3).frequencies
+    precision, targets = rng.uniform(0.5, 1, 700), rng.normal(size=(700, 2))
+    weights, half = (rng.normal(size=(2 * len(frequencies) - 1, size)) for size in (2, 9))
+    arguments = (X, space.period, precision, targets, half @ half.T, weights)
+    exact = DensePredictor(frequencies, None).cell_gradient(*arguments)
+    found = Type3Predictor(frequencies, None, space).cell_gradient(*arguments)
+    np.testing.assert_allclose(found, exact, rtol=0, atol=GRADIENT_ERROR * np.abs(exact).max())
+
+
 def test_a_predictor_survives_pickling(predictors):
     _, fast, X = predictors
     again = pickle.loads(pickle.dumps(fast))

@@ -208,6 +208,28 @@ class DensePredictor:
             result[rows] = by_angle @ self.frequencies[1:]
         return result
 
+    def cell_gradient(self, X, period, precision, targets, quadratic, weights):
+        r"""Derivatives of the same form, summed over rows by precision, in the entries of the inverse cell.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, dimension)
+            Coordinates on the axes, of which :math:`2 \pi X W` are the phases with the inverse cell :math:`W`.
+        period : ndarray of shape (dimension,) or (dimension, dimension)
+            Periods or cell.
+        precision : ndarray of shape (n,)
+            Precisions of the rows.
+        targets, quadratic, weights
+            See :meth:`phase_gradient`.
+
+        Returns
+        -------
+        ndarray of shape (dimension, dimension)
+        """
+        by_phase = self.phase_gradient(self.locate(X, period), targets, quadratic, weights)
+        by_phase *= precision[:, None]
+        return 2 * np.pi * centred(X).T @ by_phase
+
     def _derivative(self, phases):
         """Derivatives of the columns with respect to their angle."""
         features = columns(phases, self.frequencies)
@@ -216,6 +238,12 @@ class DensePredictor:
         derivative[:, 1::2] = -features[:, 2::2]
         derivative[:, 2::2] = features[:, 1::2]
         return derivative
+
+
+def centred(X):
+    """Coordinates less their means, far from the origin, too; a shift of it changes no evidence."""
+    near = X - X[:1]
+    return near - near.mean(axis=0)
 
 
 def per_column(wave):

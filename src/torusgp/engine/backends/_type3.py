@@ -16,7 +16,7 @@ from typing import Any
 import finufft
 import numpy as np
 
-from torusgp.engine.backends._dense import ColumnSums, stored_count
+from torusgp.engine.backends._dense import ColumnSums, centred, stored_count
 from torusgp.engine.backends._nufft import (
     NufftPredictor,
     add_pair,
@@ -34,6 +34,7 @@ MOST_TURNS = 5e5  # of one transform, in radians: its sums are then exact to 1e-
 MOST_PAIRS = 2**24  # of frequencies, whose sums and differences are listed
 _CHUNK_ROWS = 2**20
 _EQUAL = 2.0**-50  # difference, relative to the largest, up to which real frequencies are the same
+_GRADIENT_TOLERANCE = 1e-11  # of derivatives of the evidence, which only steer a search
 _DIRECT = 2**16  # products of rows and modes up to which a transform is not worth its plan
 
 
@@ -409,6 +410,18 @@ class Type3Predictor(NufftPredictor):
     def covariance(self, X, output):
         """Posterior covariance of one output between all points."""
         return super().covariance(self._to_phases(X), output)
+
+    def cell_gradient(self, X, period, precision, targets, quadratic, weights):
+        """Derivatives in the entries of the inverse cell, see :class:`DensePredictor`: sums of rows by their inputs."""
+        modes, linear = -0.5 * self._collapse(quadratic), self._mean_modes(weights)
+        result = np.empty((X.shape[1], X.shape[1]))
+        lead = np.asarray(self.space.sharing.lead)
+        for one in self.space.leads:
+            sums = Type3Sums(self.frequencies, targets.shape[1], self.space, _GRADIENT_TOLERANCE, self.n_threads)
+            sums.add_chunk(X, precision * centred(X[:, one]), targets)
+            through = self._pairs.modes.T @ (1j * modes * sums._weights)
+            result[lead == one] = (through + self.frequencies.T @ (1j * linear * sums._targets).sum(axis=0)).real
+        return 2 * np.pi * result
 
     def _numbers(self):
         return list(self._pairs.modes.T)
