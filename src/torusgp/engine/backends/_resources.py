@@ -72,7 +72,7 @@ def check_resources(n_columns, n_samples, backend, device=None, *, n_outputs=1, 
         Number of columns.
     n_samples : int
         Number of rows.
-    backend : {"dense", "finufft", "torch"}
+    backend : {"dense", "finufft", "type3", "torch"}
         Implementation of the sums.
     device : str, optional
         Where large matrices are multiplied and factored; by default the CPU, or what "torch" takes by itself.

@@ -80,7 +80,7 @@ class TorchFactor:
 
     def _inverse(self):
         inverse = torch.zeros_like(self.tensor)
-        _invert_lower(self.tensor, inverse)
+        invert_lower(self.tensor, inverse)
         return inverse
 
     def __getstate__(self):
@@ -91,7 +91,7 @@ class TorchFactor:
         self.tensor = to_device(state["lower"], self.device)
 
 
-def _invert_lower(lower, inverse):
+def invert_lower(lower, inverse):
     """Inverse of a lower triangle into a matrix of zeros, by halves: nearly all of the work are matrix products."""
     size = len(lower)
     if size <= _LEAF:
@@ -100,6 +100,6 @@ def _invert_lower(lower, inverse):
         return
     half = _LEAF * ((size + _LEAF) // (2 * _LEAF))
     first, second = slice(0, half), slice(half, size)
-    _invert_lower(lower[first, first], inverse[first, first])
-    _invert_lower(lower[second, second], inverse[second, second])
+    invert_lower(lower[first, first], inverse[first, first])
+    invert_lower(lower[second, second], inverse[second, second])
     inverse[second, first].addmm_(inverse[second, second], lower[second, first] @ inverse[first, first], alpha=-1)
