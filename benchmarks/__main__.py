@@ -1,7 +1,7 @@
 """Run benchmarks: those named, each followed by its own arguments, or all but the long ones.
 
-python -m benchmarks [enumeration] [feature_map] [engine [--quick]] [inputs [part ...]] [streaming [--rows N]]
-                     [scaling [--quick]]
+python -m benchmarks [enumeration] [feature_map] [engine [--quick]] [inputs [part ...] [--rows N]]
+                     [streaming [--rows N]] [scaling [--quick]]
                      [periods [part ...] [--seeds N] ...] [open [part ...]] [gpu [--device D] [--quick]] [page]
 """
 

@@ -5,6 +5,7 @@ by factors and a busy machine should not matter.
 
     python -m benchmarks inputs                  # about five minutes
     python -m benchmarks inputs clock start_up   # two of the parts
+    python -m benchmarks inputs stream --rows 1e8
 """
 
 import argparse
@@ -24,17 +25,20 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from threadpoolctl import threadpool_limits
 
-from benchmarks.engine import describe_machine, figure, format_table
+from benchmarks.engine import _memory, describe_machine, figure, format_table
 from torusgp import Circle, Line, SufficientStatistics, TorusGPRegressor, index_sets
+from torusgp.data.sources import as_source
 from torusgp.engine.backends import DensePredictor, InputSpace, Type3Predictor, _dense
 from torusgp.engine.backends._type3 import _Waves, pair_modes
 from torusgp.engine.inference import Posterior
 from torusgp.kernels.product import to_phases
+from torusgp.kernels.resolve import Layout
 from torusgp.kernels.torus import Axis, Torus
 
 RESULTS = Path(__file__).parent / "results" / "inputs.json"
 N_SAMPLES = 10**6
 N_DENSE = 20_000  # rows on which dense arms are timed; their times are scaled
+N_STREAM = 10**7  # rows of a stream; as many as one likes
 TOLERANCE = 1e-12
 EXTENT = 3 * 365.25  # days
 SKLEARN = "import sklearn.base, sklearn.utils.validation, sklearn.exceptions"
@@ -114,6 +118,42 @@ def clock():
         figure("mean and std, dense / type 3", scale * points.ratio("dense", "type3"), at_least=30),
         figure("largest difference of means", differences[0], at_most=1e-8),
         figure("largest difference of variances", differences[1], at_most=1e-8),
+    ]
+
+
+def stream(n_samples=None):
+    """Rows of the same clock, made chunk by chunk: their sums against the bare transforms, and memory."""
+    n_samples = N_STREAM if n_samples is None else n_samples
+    chunk_rows = 2**20
+    index_set = index_sets.hyperbolic_cross(4, n_components=1001)
+    _, _, torus, period = make_clock(1)
+    space = InputSpace(torus.sharing(period), period)
+    targets = _Waves(space, pair_modes(index_set.frequencies).modes).distinct[0]
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(0, EXTENT, (chunk_rows, 1)), rng.normal(size=chunk_rows)
+
+    def chunks():
+        for start in range(0, n_samples, chunk_rows):
+            yield X[: n_samples - start], y[: n_samples - start]
+
+    def gather():
+        options = {"backend": "type3", "sharing": space.sharing, "n_threads": 1, "tolerance": TOLERANCE}
+        empty = SufficientStatistics(index_set, period, **options)
+        assert empty.add_source(as_source(chunks), Layout(torus, ())).n_samples == n_samples
+
+    def bare():
+        for times, values in chunks():
+            strengths = 1 + 1j * values
+            finufft.nufft1d3(times[:, 0] - EXTENT / 2, strengths, targets, eps=TOLERANCE, isign=1, nthreads=1)
+
+    bare_turns = Turns({"bare": bare}, 1)
+    before = _memory("VmHWM:")
+    turns = Turns({"type3": gather}, 1)
+    return [
+        figure("rows", n_samples),
+        figure("statistics (s)", turns.median("type3")),
+        figure("statistics / bare transforms", turns.median("type3") / bare_turns.median("bare"), at_most=3),
+        figure("memory over that of one bare transform (GiB)", (_memory("VmHWM:") - before) / 2**30, at_most=1.0),
     ]
 
 
@@ -215,18 +255,20 @@ def start_up():
     ]
 
 
-PARTS = {"clock": clock, "additive": additive, "periods": periods, "few_rows": few_rows, "start_up": start_up}
+PARTS = {part.__name__: part for part in (clock, stream, additive, periods, few_rows, start_up)}
 
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", help="which parts; by default all")
-    names = parser.parse_args(arguments).parts or list(PARTS)
-    groups = {}
+    parser.add_argument("--rows", type=float, help="rows of the stream")
+    options = parser.parse_args(arguments)
+    names, groups = options.parts or list(PARTS), {}
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is said of made-up data is of no interest here
         for name in names:
-            groups[(PARTS[name].__doc__ or name).splitlines()[0]] = PARTS[name]()
+            given = {"n_samples": int(options.rows)} if name == "stream" and options.rows else {}
+            groups[(PARTS[name].__doc__ or name).splitlines()[0]] = PARTS[name](**given)
             print(format_table(dict([list(groups.items())[-1]])), flush=True)
     if names == list(PARTS):
         RESULTS.parent.mkdir(exist_ok=True)

@@ -59,19 +59,22 @@ def columns(phases, frequencies, scale=None, dtype=np.float64, out=None):
     """
     phases = np.asarray(phases, dtype=np.float64)
     result = np.empty((len(phases), 2 * len(frequencies) - 1), dtype=dtype) if out is None else out
-    scale = np.ones(len(frequencies)) if scale is None else np.asarray(scale, dtype=np.float64)
-    result[:, 0] = scale[0]
+    result[:, 0] = 1.0 if scale is None else scale[0]
+    pair_scale = None if scale is None else np.asarray(scale, dtype=dtype)[1:]
     if len(frequencies) == 1 or len(phases) == 0:
         return result
     complex_type = np.result_type(dtype, np.complex64)
-    pair_scale = scale[1:].astype(dtype)
     step = max(16, _CHUNK_BYTES // (16 * len(frequencies)))
     plan = _ProductPlan(frequencies[1:], min(step, len(phases)), complex_type)
     for start in range(0, len(phases), step):
         rows = slice(start, start + step)
         # A complex number is a cosine and a sine side by side. The copy from (n_frequencies, n_rows), where products
         # run over contiguous memory, to the rows of the result applies the scale at the same time.
-        np.multiply(plan.evaluate(phases[rows].T).T, pair_scale, out=result[rows, 1:].view(complex_type))
+        values, own = plan.evaluate(phases[rows].T).T, result[rows, 1:].view(complex_type)
+        if pair_scale is None:
+            np.copyto(own, values)
+        else:
+            np.multiply(values, pair_scale, out=own)
     return result
 
 
@@ -112,7 +115,7 @@ class _ProductPlan:
         nodes, left, right = (buffer[:, :n_rows] for buffer in (self._nodes, *self._factors))
         start = 0
         for values, phase in zip(self._values, phases, strict=True):
-            nodes[start : start + len(values)] = _powers(phase, values, self.complex_type)
+            _write_powers(phase, values, nodes[start : start + len(values)])
             start += len(values)
         for segment, parent, own in self._levels:
             for which, factor in ((parent, left), (own, right)):
@@ -121,25 +124,29 @@ class _ProductPlan:
         return np.take(nodes, self._where, axis=0, out=left, mode="clip")
 
 
+def _write_powers(phase, values, out):
+    """Rows exp(i k phase) for integers k in rising order, none of them zero; many of them as products of few."""
+    n_negative = int(np.searchsorted(values, 0))
+    positive, n_positive = out[n_negative:], len(values) - n_negative
+    if (
+        not n_positive
+        or n_negative > n_positive
+        or values[-1] != n_positive
+        or (n_negative and values[0] != -n_negative)
+    ):
+        out[:] = _powers(phase, values, out.dtype)  # with gaps
+        return
+    # All powers by doubling. Like the rounding of an angle, that of the first grows with the power.
+    positive[0].real, positive[0].imag = np.cos(phase), np.sin(phase)
+    size = 1
+    while size < n_positive:
+        more = min(size, n_positive - size)
+        np.multiply(positive[:more], positive[size - 1], out=positive[size : size + more])
+        size += more
+    np.conj(positive[:n_negative][::-1], out=out[:n_negative])
+
+
 def _powers(phase, values, complex_type):
-    """Rows exp(i k phase) for integers k; many of them as products of few."""
-    if not len(values):
-        return np.empty((0, len(phase)), dtype=complex_type)
-    largest = int(np.abs(values).max())
-    if largest <= 2 * len(values) + _BABY_STEPS:
-        # All powers by doubling. Like the rounding of an angle, that of the first grows with the power.
-        table = np.empty((largest + 1, len(phase)), dtype=complex_type)
-        table[0], table[1].real, table[1].imag = 1.0, np.cos(phase), np.sin(phase)
-        size = 2
-        while size <= largest:
-            more = min(size - 1, largest + 1 - size)
-            np.multiply(table[1 : more + 1], table[size - 1], out=table[size : size + more])
-            size += more
-        result = table[np.abs(values)]
-        negative = values < 0
-        if negative.any():
-            result[negative] = np.conj(result[negative])
-        return result
     if len(values) <= 2 * _BABY_STEPS:
         return np.exp(1j * np.multiply.outer(values, phase)).astype(complex_type, copy=False)
     giant, baby = np.divmod(values, _BABY_STEPS)
