@@ -26,6 +26,8 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from threadpoolctl import threadpool_limits
 
 from benchmarks.engine import _memory, describe_machine, figure, format_table
+from benchmarks.peers.problems import toy
+from benchmarks.peers.scikit_learn_methods import RandomFeatures
 from torusgp import Circle, Line, SufficientStatistics, TorusGPRegressor, index_sets
 from torusgp.data.sources import as_source
 from torusgp.engine.backends import DensePredictor, InputSpace, Type3Predictor, _dense
@@ -183,7 +185,7 @@ def additive():
     ]
 
 
-def periods():
+def superposed():
     """Two superposed periods of one input and a slow line, learned on 10^5 rows."""
     rng = np.random.default_rng(0)
     times = np.sort(rng.uniform(0, 2000, 100_000))
@@ -232,6 +234,29 @@ def few_rows():
     ]
 
 
+def random_features():
+    """2,000 rows against RBFSampler and BayesianRidge, with as many components as the same error takes."""
+    problem = toy(2000, 5000)
+    make = {None: lambda: TorusGPRegressor(period=problem.period).fit(problem.X, problem.y)}
+    for size in (50, 100, 200, 400, 800, 1600):
+        make[size] = lambda size=size: RandomFeatures(problem.period, n_components=size).fit(problem.X, problem.y)
+
+    def error(model):
+        predicted = model.predict(problem.X_test)
+        mean = predicted[0] if isinstance(predicted, tuple) else predicted
+        return float(np.sqrt(np.mean((mean - problem.truth_test) ** 2)))
+
+    ours = error(make[None]())
+    size = next((size for size in list(make)[1:] if error(make[size]()) <= 1.05 * ours), 1600)
+    turns = Turns({"ours": make[None], "random": make[size]}, 5)
+    return [
+        figure("error of the function, torusgp", ours),
+        figure("components of RBFSampler for that error", size),
+        figure("fit of torusgp (s)", turns.median("ours")),
+        figure("RBFSampler + BayesianRidge / torusgp", turns.ratio("random", "ours"), at_least=3),
+    ]
+
+
 def start_up():
     """Processor time of an import and of the command's help."""
 
@@ -255,7 +280,7 @@ def start_up():
     ]
 
 
-PARTS = {part.__name__: part for part in (clock, stream, additive, periods, few_rows, start_up)}
+PARTS = {part.__name__: part for part in (clock, stream, additive, superposed, few_rows, random_features, start_up)}
 
 
 def main(arguments=None):

@@ -42,7 +42,7 @@ def clustered(rng, n):
 
 
 def with_gaps(rng, n):
-    return 1e5 * rng.integers(0, 4, n) + rng.uniform(0, 30, n)
+    return 2e4 * rng.integers(0, 4, n) + rng.uniform(0, 30, n)
 
 
 def far_away(rng, n):
@@ -50,7 +50,7 @@ def far_away(rng, n):
 
 
 def many_turns(rng, n):
-    return rng.uniform(0, 2e5, n)
+    return rng.uniform(0, 6e4, n)
 
 
 TIMES = (even, clustered, with_gaps, far_away, many_turns)
