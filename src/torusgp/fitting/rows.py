@@ -254,7 +254,9 @@ class RowSource:
         """A set and what lies around it, so that length scales may move without another pass over so many rows."""
         if isinstance(self._index_set, IndexSet):
             return index_set
-        if self._compute.choose(index_set.frequencies, n_samples) == "finufft":
+        space = InputSpace(self._prior.torus.sharing(parameters.period), parameters.period)
+        extent = None if self._rows is None else space.extent(self._rows.X)
+        if self._compute.choose(index_set.frequencies, n_samples, space, extent) == "finufft":
             # sums cover the box around the frequencies
             corner = np.ceil(self._margin * np.abs(index_set.frequencies).max(axis=0)).astype(np.int64)
             if self.statistics is not None:  # sets that take turns are then covered together

@@ -284,7 +284,7 @@ def test_axes_of_their_own_inputs_have_uniform_modes():
 
 def test_more_than_three_inputs_are_refused_with_the_reason():
     with pytest.raises(ValueError, match=r"at most 3 inputs, here are 4\. Use backend='dense'"):
-        choose_backend("type3", tensor(4, 1).frequencies, 10)
+        choose_backend("type3", tensor(4, 1).frequencies, 10, space=InputSpace(Sharing.none(4), np.ones(4)))
 
 
 def test_statistics_are_stored_with_what_they_need_to_go_on(tmp_path):

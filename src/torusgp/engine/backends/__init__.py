@@ -82,7 +82,7 @@ def choose_backend(backend, frequencies, n_samples, device=None, space=None, ext
     device : str, optional
         What "torch" runs on, such as "cuda". With a GPU, "auto" takes it for what would be dense.
     space : InputSpace, optional
-        Inputs behind the axes; by default every axis has one of its own.
+        Inputs behind the axes, of which "type3" can have three; by default nothing is known of them.
     extent : ndarray of shape (dimension,), optional
         Extents of these inputs over the rows, on which the cost of "type3" depends; without them "auto" does not
         choose it.
@@ -113,7 +113,7 @@ def choose_backend(backend, frequencies, n_samples, device=None, space=None, ext
             else f"its grid would take {16 * cells / 2**30:.1f} GiB"
         )
         raise ValueError(f"backend='finufft' cannot be used: {reason}. Use backend='dense'.")
-    n_inputs = dimension if space is None else space.n_inputs
+    n_inputs = 0 if space is None else space.n_inputs
     if backend == "type3" and not (n_inputs <= MOST_INPUTS and can_list_pairs(frequencies)):
         reason = (
             f"it has at most {MOST_INPUTS} inputs, here are {n_inputs}"
@@ -130,7 +130,7 @@ def choose_backend(backend, frequencies, n_samples, device=None, space=None, ext
             + cells * np.log2(cells) * SECONDS_PER_FFT_STEP
             + SECONDS_PER_TRANSFORM
         )
-    if extent is not None and n_inputs < dimension and n_inputs <= MOST_INPUTS and can_list_pairs(frequencies):
+    if extent is not None and 0 < n_inputs <= min(MOST_INPUTS, dimension - 1) and can_list_pairs(frequencies):
         costs["type3"] = _type3_cost(frequencies, n_samples, space.turns(frequencies, extent))
     name = min(costs, key=lambda one: (costs[one], one))
     return "torch" if on_gpu and name == "dense" else name
