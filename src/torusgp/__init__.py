@@ -1,53 +1,27 @@
 """Gaussian-process regression for data that repeats in several directions at once."""
 
+import ast
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
-from torusgp.data import datasets, sources
-from torusgp.engine.statistics import SufficientStatistics
-from torusgp.estimators.feature_regression import BayesianFeatureRegressor
-from torusgp.estimators.features import IndexSetFourierFeatures
-from torusgp.estimators.regressor import TorusGPRegressor
-from torusgp.estimators.settings import Torch
-from torusgp.estimators.warped_features import WarpedFourierFeatures
-from torusgp.fitting.periods import find_period
-from torusgp.kernels import index_sets, spectra
-from torusgp.kernels.axes import Category, Circle, Lattice, Line, Slope
-from torusgp.kernels.kernel import TorusKernel
-from torusgp.tables.calendar import CalendarPhases
-from torusgp.tables.models import TableModel
-from torusgp.views import analysis, plotting
-from torusgp.views.metrics import mean_negative_log_loss, mean_negative_log_loss_scorer
+# Each public name is imported on first use, from where the stub beside this file says: so importing the package, or
+# asking its command for help, waits for no library.
+_STUB = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+_HOMES = {alias.name: node.module for node in _STUB.body if isinstance(node, ast.ImportFrom) for alias in node.names}
 
-__all__ = [
-    "BayesianFeatureRegressor",
-    "CalendarPhases",
-    "Category",
-    "Circle",
-    "IndexSetFourierFeatures",
-    "Lattice",
-    "Line",
-    "Slope",
-    "SufficientStatistics",
-    "TableModel",
-    "Torch",
-    "TorusGPRegressor",
-    "TorusKernel",
-    "WarpedFourierFeatures",
-    "analysis",
-    "datasets",
-    "find_period",
-    "index_sets",
-    "mean_negative_log_loss",
-    "mean_negative_log_loss_scorer",
-    "plotting",
-    "sources",
-    "spectra",
-]
+__all__ = list(_HOMES)
 
 try:
     __version__ = version("torusgp")
 except PackageNotFoundError:  # the source without an installation
     __version__ = "unknown"
+
+
+def __getattr__(name):
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(__import__(_HOMES[name], fromlist=[name]), name)
+    return value
 
 
 def __dir__():

@@ -5,7 +5,7 @@ from importlib.metadata import version
 import pytest
 
 from tests.cli.runner import run
-from torusgp.cli import main
+from torusgp.cli import _COMMANDS, main
 
 
 def test_help_and_unknown_commands():
@@ -14,6 +14,11 @@ def test_help_and_unknown_commands():
     assert "inpaint" in listed
     assert run("demo", "--help").exit_code == 0
     assert run("dmeo").exit_code == 2
+
+
+def test_the_list_of_commands_says_what_their_own_help_begins_with():
+    for name, summary in _COMMANDS.items():
+        assert summary in " ".join(run(name, "--help").stdout.split())
 
 
 def test_version():
@@ -54,7 +59,7 @@ def test_a_command_names_what_others_miss_too(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["-c", "import sys; sys.argv = ['torusgp', '--help']; from torusgp.cli import main; main()"],
+        ["-c", "import sys; sys.argv = ['torusgp', '--help']; from torusgp.cli import _COMMANDS, main; main()"],
         ["-m", "torusgp", "--help"],
     ],
 )

@@ -86,6 +86,34 @@ def test_few_axes_are_transformed():
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6)
 
 
+def test_several_axes_of_one_clock_are_transformed_in_their_input(tmp_path):
+    rng = np.random.default_rng(0)
+    times = rng.uniform(0, 60, (3000, 1))
+    y = np.sin(2 * np.pi * times[:, 0]) * np.cos(2 * np.pi * times[:, 0] / 7) + 0.1 * times[:, 0]
+    y = y + 0.3 * rng.normal(size=3000)
+    clock = Circle(0, 1.0) * Circle(0, 7.0) + Circle(0, 29.5) + Line(0, length_scale=20.0, range=(0, 60)) + Slope(0)
+    options = {"n_components": 301, "learn": ("noise_variance",)}
+    fast, slow, in_parts = (
+        TorusGPRegressor(clock, backend=backend, **options) for backend in ("auto", "dense", "type3")
+    )
+    for one in (fast, slow):
+        one.fit(times, y)
+    assert fast.backend_ == "type3"
+    in_parts.partial_fit(times[:2000], y[:2000]).partial_fit(times[2000:], y[2000:])
+    fast.save(tmp_path / "clock.npz")
+    stored = TorusGPRegressor.load(tmp_path / "clock.npz")
+    beyond = np.concatenate([times[:300], rng.uniform(-500, 500, (300, 1))])  # where the line clamps, too
+    for one in (fast, stored):
+        assert_same(one, slow, beyond, 1e-7)
+        assert one.backend_ == "type3"
+    for ours, theirs in zip(
+        fast.predict_gradient(beyond, return_std=True), slow.predict_gradient(beyond, return_std=True), strict=True
+    ):
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6)
+    assert in_parts.n_samples_seen_ == 3000
+    assert in_parts.backend_ == "type3"
+
+
 def test_parts_of_the_rows_give_the_same(whole):
     X, y = rows()
     parts = model()

@@ -1,23 +1,29 @@
 """The command ``torusgp``, one file for each subcommand.
 
-Typer and rich are imported when the command runs, so that their absence is told in one line. The work of a subcommand
-is a function that knows nothing of them: it returns what it found, and the subcommand prints it.
+Typer and rich are imported when the command runs, so that their absence is told in one line, and the file of a
+subcommand when that is called, so that help comes at once. The work of a subcommand is a function that knows nothing
+of them: it returns what it found, and the subcommand prints it.
 """
 
 import io
 import sys
+from functools import partial
+from importlib import import_module
 from importlib.metadata import version
 from typing import Annotated
 
 from torusgp.cli._console import fail, missing_libraries
-from torusgp.cli._demo import add_demo
-from torusgp.cli._fit import add_fit
-from torusgp.cli._info import add_info
-from torusgp.cli._inpaint import add_inpaint
-from torusgp.cli._predict import add_predict
-from torusgp.cli._report import add_report
 
 __all__ = ["main", "make_app"]
+
+_COMMANDS = {  # with the first sentence of their help
+    "demo": "Fill the hole in a made-up photograph of a perforated plate, and compare ways to do it.",
+    "fit": "Fit a model to a table, to predict one of its columns from others that repeat.",
+    "predict": "Predict the target of a model for the rows of a table.",
+    "info": "Say what is in a model file: inputs, periods, length scales, noise, and how good it is.",
+    "report": "Write a page about a model, to open in a browser: effects of its inputs, what matters, predictions.",
+    "inpaint": "Fill the missing part of an image that repeats, such as a texture, a weave or a crystal.",
+}
 
 
 def main():
@@ -37,8 +43,22 @@ def make_app():
     if not {"typer", "rich"}.isdisjoint(missing_libraries()):
         raise ImportError("The command needs typer and rich.")
     import typer
+    from typer.core import TyperGroup
 
-    app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    plain = partial(typer.Typer, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+    class Commands(TyperGroup):
+        def resolve_command(self, ctx, args):
+            name, listed, rest = super().resolve_command(ctx, args)
+            return name, listed and load(name), rest
+
+    def load(name):
+        """The command itself, in the place of what is listed."""
+        own = plain()
+        getattr(import_module(f"torusgp.cli._{name}"), f"add_{name}")(own)
+        return typer.main.get_command(own)
+
+    app = plain(cls=Commands, no_args_is_help=True)
 
     def show_version(wanted):
         if wanted:
@@ -53,6 +73,6 @@ def make_app():
     ):
         """Gaussian-process regression for data that repeats in several directions at once."""
 
-    for add in (add_demo, add_fit, add_predict, add_info, add_report, add_inpaint):
-        add(app)
+    for name, summary in _COMMANDS.items():
+        app.command(name, help=summary)(lambda: None)
     return app

@@ -59,64 +59,94 @@ def columns(phases, frequencies, scale=None, dtype=np.float64, out=None):
     """
     phases = np.asarray(phases, dtype=np.float64)
     result = np.empty((len(phases), 2 * len(frequencies) - 1), dtype=dtype) if out is None else out
-    scale = np.ones(len(frequencies)) if scale is None else np.asarray(scale, dtype=np.float64)
-    result[:, 0] = scale[0]
+    result[:, 0] = 1.0 if scale is None else scale[0]
+    pair_scale = None if scale is None else np.asarray(scale, dtype=dtype)[1:]
     if len(frequencies) == 1 or len(phases) == 0:
         return result
     complex_type = np.result_type(dtype, np.complex64)
-    pair_scale = scale[1:].astype(dtype)
     step = max(16, _CHUNK_BYTES // (16 * len(frequencies)))
     plan = _ProductPlan(frequencies[1:], min(step, len(phases)), complex_type)
     for start in range(0, len(phases), step):
         rows = slice(start, start + step)
         # A complex number is a cosine and a sine side by side. The copy from (n_frequencies, n_rows), where products
         # run over contiguous memory, to the rows of the result applies the scale at the same time.
-        np.multiply(plan.evaluate(phases[rows].T).T, pair_scale, out=result[rows, 1:].view(complex_type))
+        values, own = plan.evaluate(phases[rows].T).T, result[rows, 1:].view(complex_type)
+        if pair_scale is None:
+            np.copyto(own, values)
+        else:
+            np.multiply(values, pair_scale, out=own)
     return result
 
 
 class _ProductPlan:
-    r"""Evaluation of :math:`e^{i k \cdot \theta}` along the tree of the coordinates of the frequencies.
+    r"""Evaluation of :math:`e^{i k \cdot \theta}` along the tree of the entries of the frequencies that are not zero.
 
-    Every distinct prefix :math:`(k_1, \dots, k_d)` costs one complex product per row, so a set costs little more
-    than one product per frequency. Working memory is allocated once.
+    The exponentials of one entry come from a table. Every distinct prefix of two or more costs one complex product per
+    row, so a set costs at most about one product per frequency. Working memory is allocated once.
     """
 
     def __init__(self, frequencies, max_rows, complex_type):
         self.complex_type = complex_type
-        self.levels = []  # distinct coordinates; for each prefix its parent and the position of its coordinate
         n_frequencies, dimension = frequencies.shape
-        parent = np.zeros(n_frequencies, dtype=np.intp)
+        self._values = [np.unique(column[column != 0]) for column in frequencies.T]
+        starts = np.cumsum([0, *map(len, self._values)])
+        node = np.full(n_frequencies, -1)  # of the prefix so far; none while all entries are zero
+        self._levels = []  # for each node of the tree its parent and the row of the table that extends it
+        self._n_nodes = int(starts[-1])
         for d in range(dimension):
-            values, value = np.unique(frequencies[:, d], return_inverse=True)
-            if d == dimension - 1:  # the last level is the set itself, in its own order
-                self.levels.append((values, parent, value))
-                break
-            _, first, prefix = np.unique(parent * len(values) + value, return_index=True, return_inverse=True)
-            self.levels.append((values, parent[first], value[first]))
-            parent = prefix
-        widest = max(len(parents) for _, parents, _ in self.levels)
-        self._buffers = [np.empty((widest, max_rows), dtype=complex_type) for _ in range(3)]
+            here = frequencies[:, d] != 0
+            entry = starts[d] + np.searchsorted(self._values[d], frequencies[:, d])
+            longer = here & (node >= 0)
+            node = np.where(here & (node < 0), entry, node)
+            if longer.any():
+                size = int(starts[-1])
+                keys, which = np.unique(node[longer] * size + entry[longer], return_inverse=True)
+                parent, own = np.divmod(keys, size)
+                self._levels.append((slice(self._n_nodes, self._n_nodes + len(keys)), parent, own))
+                node[longer] = self._n_nodes + which
+                self._n_nodes += len(keys)
+        self._where = node
+        self._nodes = np.empty((self._n_nodes, max_rows), dtype=complex_type)
+        self._factors = [np.empty((n_frequencies, max_rows), dtype=complex_type) for _ in range(2)]
 
     def evaluate(self, phases):
         """Exponentials of shape (n_frequencies, n_rows), valid until the next call, for phases (dimension, n_rows)."""
         n_rows = phases.shape[1]
-        current, following, factor = (buffer[:, :n_rows] for buffer in self._buffers)
-        for d, ((values, parent, value), phase) in enumerate(zip(self.levels, phases, strict=True)):
-            size = len(parent)
-            table = _powers(phase, values, self.complex_type)
-            np.take(table, value, axis=0, out=factor[:size], mode="clip")  # "clip" writes without a further copy
-            if d == 0:
-                current, factor = factor, current
-                continue
-            np.take(current, parent, axis=0, out=following[:size], mode="clip")
-            np.multiply(following[:size], factor[:size], out=following[:size])
-            current, following = following, current
-        return current[: len(self.levels[-1][1])]
+        nodes, left, right = (buffer[:, :n_rows] for buffer in (self._nodes, *self._factors))
+        start = 0
+        for values, phase in zip(self._values, phases, strict=True):
+            _write_powers(phase, values, nodes[start : start + len(values)])
+            start += len(values)
+        for segment, parent, own in self._levels:
+            for which, factor in ((parent, left), (own, right)):
+                np.take(nodes, which, axis=0, out=factor[: len(own)], mode="clip")  # "clip" writes without a copy
+            np.multiply(left[: len(own)], right[: len(own)], out=nodes[segment])
+        return np.take(nodes, self._where, axis=0, out=left, mode="clip")
+
+
+def _write_powers(phase, values, out):
+    """Rows exp(i k phase) for integers k in rising order, none of them zero; many of them as products of few."""
+    n_negative = int(np.searchsorted(values, 0))
+    positive, n_positive = out[n_negative:], len(values) - n_negative
+    if (
+        not n_positive
+        or n_negative > n_positive
+        or values[-1] != n_positive
+        or (n_negative and values[0] != -n_negative)
+    ):
+        out[:] = _powers(phase, values, out.dtype)  # with gaps
+        return
+    # All powers by doubling. Like the rounding of an angle, that of the first grows with the power.
+    positive[0].real, positive[0].imag = np.cos(phase), np.sin(phase)
+    size = 1
+    while size < n_positive:
+        more = min(size, n_positive - size)
+        np.multiply(positive[:more], positive[size - 1], out=positive[size : size + more])
+        size += more
+    np.conj(positive[:n_negative][::-1], out=out[:n_negative])
 
 
 def _powers(phase, values, complex_type):
-    """Rows exp(i k phase) for integers k; many of them as products of few."""
     if len(values) <= 2 * _BABY_STEPS:
         return np.exp(1j * np.multiply.outer(values, phase)).astype(complex_type, copy=False)
     giant, baby = np.divmod(values, _BABY_STEPS)

@@ -186,7 +186,7 @@ def evidence(statistics, prior_variance, noise_variance, output=0):
             "variance or its lower bound, use fewer columns, or backend='dense', whose statistics are more exact."
         ) from None
     moment = statistics.moments[:, output]
-    weights = root * factor.solve(factor.solve(root * moment / noise_variance), transpose=True)
+    weights = factor.weights(root, moment / noise_variance, output)
     fit = float(moment @ weights)
     square = float(statistics.squares[output])
     n = statistics.n_samples

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -18,18 +18,20 @@ from torusgp.data.sources import as_source
 from torusgp.data.sources._chunk import batches, joined
 from torusgp.engine.backends import (
     MANY_ROWS,
+    TRANSFORMS,
+    InputSpace,
     check_n_threads,
     check_resources,
     choose_backend,
     count_threads,
     has_device,
     make_sums,
-    sums_rounding,
 )
 from torusgp.engine.inference import LinearStatistics
 from torusgp.engine.marginals import Marginals
 from torusgp.kernels.index_sets import IndexSet
-from torusgp.kernels.product import ProductKernel, to_phases
+from torusgp.kernels.product import ProductKernel
+from torusgp.kernels.torus import Sharing
 from torusgp.storage.archives import load_archive, save_archive
 
 _LAYOUT = 1  # version of the file
@@ -51,11 +53,11 @@ class SufficientStatistics:
         Number of targets.
     n_plain : int, default=0
         Number of plain columns beside those of the basis; they are summed like targets.
-    backend : {"dense", "finufft", "torch"}, default="dense"
+    backend : {"dense", "finufft", "type3", "torch"}, default="dense"
         Implementation of the sums. Only sums of the same one can be added.
     tolerance : float, optional
-        Error of the ``finufft`` sums relative to the number of rows; by default 1e-14 for few rows, where it is cheap,
-        and 1e-12 for many.
+        Error of the ``finufft`` and ``type3`` sums relative to the number of rows; by default 1e-14 for few rows, where
+        it is cheap, and 1e-12 for many.
     n_threads : int, optional
         Threads of the transforms, at most 1024; -1 for all cores. By default one for few rows and all for many. In a
         process that was forked it is always one.
@@ -65,6 +67,8 @@ class SufficientStatistics:
         Of the columns and their products in the ``torch`` sums; they are added in float64.
     marginals : Marginals, optional
         Histograms to fill, of the axes that do not repeat; by default none.
+    sharing : Sharing, optional
+        Which axes share an input, for ``type3``; by default none do.
 
     Attributes
     ----------
@@ -100,6 +104,7 @@ class SufficientStatistics:
         device=None,
         precision="float64",
         marginals=None,
+        sharing=None,
     ):
         if not isinstance(index_set, IndexSet):
             raise ValueError(f"index_set must be an IndexSet, got {index_set!r}.")
@@ -109,9 +114,12 @@ class SufficientStatistics:
         self.period = kernel.period
         self.n_outputs, self.n_plain = n_outputs, n_plain
         n_targets = n_outputs + n_plain
-        self.backend = choose_backend(backend, index_set.frequencies, 0, device if backend == "torch" else None)
+        self.sharing = Sharing.none(index_set.dimension) if sharing is None else sharing
+        space = InputSpace(self.sharing, self.period)
+        on_device = device if backend == "torch" else None
+        self.backend = choose_backend(backend, index_set.frequencies, 0, on_device, space)
         self.device, self.precision = device, precision
-        if self.backend != "finufft":
+        if self.backend not in TRANSFORMS:
             check_resources(index_set.n_components, 0, self.backend, device, n_outputs=0, n_evaluations=0)
         self.tolerance, self.n_threads = 1e-12 if tolerance is None else tolerance, check_n_threads(n_threads)
         self.n_samples = 0.0
@@ -122,7 +130,7 @@ class SufficientStatistics:
         self.squares = np.zeros(n_targets)
         self._cross = np.zeros((n_targets, n_plain))  # of targets and plain columns with plain columns
         self._sums = make_sums(
-            self.backend, index_set.frequencies, n_targets, self.tolerance, n_threads, device, precision
+            self.backend, index_set.frequencies, n_targets, self.tolerance, n_threads, device, precision, space
         )
 
     @classmethod
@@ -142,6 +150,7 @@ class SufficientStatistics:
         device=None,
         precision="float64",
         marginals=None,
+        sharing=None,
     ):
         """Statistics of arrays.
 
@@ -161,9 +170,9 @@ class SufficientStatistics:
             Known standard deviation of the noise of each row, up to a common factor.
         plain : array-like of shape (n_samples, n_plain), optional
             Plain columns beside those of the basis.
-        backend : {"auto", "dense", "finufft", "torch"}, default="auto"
+        backend : {"auto", "dense", "finufft", "type3", "torch"}, default="auto"
             Implementation of the sums; "auto" takes the cheapest one.
-        tolerance, n_threads, device, precision, marginals
+        tolerance, n_threads, device, precision, marginals, sharing
             See the class.
 
         Returns
@@ -171,7 +180,10 @@ class SufficientStatistics:
         SufficientStatistics
         """
         y = np.asarray(y, dtype=float)
-        name = choose_backend(backend, index_set.frequencies, len(y), device)
+        X = np.asarray(X, dtype=float)
+        space = None if sharing is None else InputSpace(sharing, period)
+        extent = None if space is None else space.extent(X)
+        name = choose_backend(backend, index_set.frequencies, len(y), device, space, extent)
         n_outputs = 1 if y.ndim == 1 else y.shape[1]
         if tolerance is None:
             tolerance = 1e-12 if len(y) >= MANY_ROWS else 1e-14
@@ -186,6 +198,7 @@ class SufficientStatistics:
             device=device,
             precision=precision,
             marginals=marginals,
+            sharing=sharing,
         )
         return empty.update(X, y, sample_weight, noise_scale, plain)
 
@@ -374,21 +387,22 @@ class SufficientStatistics:
 
     def _add_blocks(self, X, y, precision):
         """Add rows block by block: phases and scaled targets of all of them are never in memory at once."""
-        threads = count_threads(self.n_threads, len(X)) if self.backend == "finufft" else 1
-        step = min(_BLOCK_ROWS, -(-len(X) // threads))
+        threads = count_threads(self.n_threads, len(X)) if self.backend in TRANSFORMS else 1
+        # type-3 transforms share the work on their modes among rows, so these stay together
+        step = 2 * _BLOCK_ROWS if self.backend == "type3" else min(_BLOCK_ROWS, -(-len(X) // threads))
         blocks = [slice(start, start + step) for start in range(0, len(X), step)]
 
         def add_block(rows, sums):
             targets = (y[rows] - self.shift) / self.scale
-            sums.add_chunk(to_phases(X[rows], self.period), precision[rows], targets)
+            sums.add_chunk(sums.locate(X[rows], self.period), precision[rows], targets)
             plain = targets[:, self.n_outputs :]
             return sums, precision[rows] @ targets**2, (targets * precision[rows, None]).T @ plain
 
-        if threads > 1 and self._sums.size <= _SMALL_GRID:
+        if threads > 1 and self.backend == "finufft" and self._sums.size <= _SMALL_GRID:
             # Faster than sharing a transform; sums that are added in order do not depend on the number of threads.
             parts = _in_order(lambda rows: add_block(rows, self._sums.empty()), blocks, threads)
         else:
-            if self.backend == "finufft":
+            if self.backend in TRANSFORMS:
                 self._sums.n_threads = threads
             parts = (add_block(rows, self._sums) for rows in blocks)
         for sums, squares, cross in parts:
@@ -516,6 +530,7 @@ class SufficientStatistics:
             device=self.device,
             precision=self.precision,
             marginals=None if self.marginals is None else self.marginals.empty(),
+            sharing=self.sharing,
         )
 
     def __repr__(self):
@@ -585,14 +600,13 @@ class SufficientStatistics:
         squares = squares[: self.n_outputs] * self.scale[: self.n_outputs] ** 2
         if self.n_plain:
             gram, moments = self._bordered(gram, moments, cross)
-        rounding = sums_rounding(self.backend, self.tolerance, self.precision)
         linear = LinearStatistics(
             gram,
             moments,
             squares,
             self.n_samples,
             self.log_precision,
-            rounding,
+            self._sums.rounding,
             getattr(self._sums, "device", self.device),  # sums on a device know which one "by default" means
         )
         return linear, taken_off[: self.n_outputs]
@@ -634,6 +648,7 @@ class SufficientStatistics:
             "n_plain": self.n_plain,
             "set_name": self.index_set.name,
             "max_interaction": self.index_set.max_interaction,
+            "sharing": asdict(self.sharing),
         }
         sums = {f"sums_{name}": array for name, array in self._sums.to_arrays().items()}
         indices = {} if self.index_set.indices is None else {"indices": self.index_set.indices}
@@ -667,6 +682,7 @@ class SufficientStatistics:
             n_outputs=len(arrays["shift"]) - content.get("n_plain", 0),
             n_plain=content.get("n_plain", 0),
             tolerance=content["tolerance"],
+            sharing=_sharing_of(content),
             **_where_it_can_be(content),
         )
         result.n_samples, result.log_precision = content["n_samples"], content["log_precision"]
@@ -694,6 +710,12 @@ class ChosenInputs:
     def __call__(self, X, first_row=0):
         """The chosen inputs, and no plain columns."""
         return X[:, list(self.inputs)], None
+
+
+def _sharing_of(content):
+    """Which axes share an input; files from before that mattered do not tell."""
+    stored = content.get("sharing")
+    return None if stored is None else Sharing(**{name: tuple(values) for name, values in stored.items()})
 
 
 def _where_it_can_be(content):

@@ -70,7 +70,7 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
     likelihood : {"normal", "log_normal"}, default="normal"
         "log_normal" models the logarithm of the targets and brings predictions back. Then the function is on the scale
         of the logarithm, and so are evidence, parts and gradients.
-    backend : {"auto", "dense", "finufft", "torch"} or Torch, default="auto"
+    backend : {"auto", "dense", "finufft", "type3", "torch"} or Torch, default="auto"
         How sums over rows are computed; "auto" takes the cheapest one. :class:`~torusgp.Torch` says on which device,
         and how precisely.
     n_threads : int, optional

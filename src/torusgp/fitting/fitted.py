@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from torusgp.engine.backends import count_threads
+from torusgp.engine.backends import InputSpace, count_threads
 from torusgp.engine.basis import columns as basis_columns
 from torusgp.engine.inference import LinearStatistics, Posterior, evidence
 from torusgp.engine.statistics import SufficientStatistics
@@ -190,12 +190,21 @@ class FittedTorusGP:
             return self.posterior
         return _FourierPosterior(self.linear, self.prior_variances, self.noise_variance, self.n_fourier)
 
-    def _predictor(self, n_points: int) -> Any:
-        frequencies = self.index_set.frequencies
-        key = (self.compute.choose(frequencies, n_points), count_threads(self.compute.n_threads, n_points))
+    def _located(self, X: NDArray[Any]) -> tuple[Any, Any]:
+        """Points, as the implementation of choice wants them, and its predictor."""
+        frequencies, period = self.index_set.frequencies, self.parameters.period
+        coordinates = self.prior.torus.coordinates(X, period)
+        extent = self._space.extent(coordinates)
+        name = self.compute.choose(frequencies, len(X), self._space, extent)
+        key = (name, count_threads(self.compute.n_threads, len(X)))
         if key not in self._predictors:
-            self._predictors[key] = self.compute.make_predictor(frequencies, self._fourier, n_points)
-        return self._predictors[key]
+            arguments = frequencies, self._fourier, len(X), self._space, extent
+            self._predictors[key] = self.compute.make_predictor(*arguments)
+        return self._predictors[key].locate(coordinates, period), self._predictors[key]
+
+    @cached_property
+    def _space(self) -> InputSpace:
+        return InputSpace(self.prior.torus.sharing(self.parameters.period), self.parameters.period)
 
     def forget_predictors(self) -> None:
         """Drop what predictions keep for the next ones."""
@@ -207,12 +216,13 @@ class FittedTorusGP:
 
     def values(self, X: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Values of functions with weights of all columns, shape (n_samples, n_functions), without the offset."""
-        values = self._predictor(len(X)).mean(self.phases(X), weights[: self.n_fourier])
+        points, predictor = self._located(X)
+        values = predictor.mean(points, weights[: self.n_fourier])
         return values + self.plain(X) @ weights[self.n_fourier :] if self.prior.columns else values
 
     def mean_and_variance(self, X: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Posterior mean and variance of the function, each of shape (n_samples, n_outputs)."""
-        phases, predictor = self.phases(X), self._predictor(len(X))
+        phases, predictor = self._located(X)
         mean, variance = np.empty((len(X), self.n_outputs)), np.empty((len(X), self.n_outputs))
         plain = self.plain(X)
         for output in range(self.n_outputs):
@@ -237,7 +247,7 @@ class FittedTorusGP:
     def covariance(self, X: NDArray[Any]) -> NDArray[np.float64]:
         """Posterior covariance of the function between all points, shape (n_samples, n_samples, n_outputs)."""
         self._warn_beyond(X)
-        phases, predictor, plain = self.phases(X), self._predictor(len(X)), self.plain(X)
+        (phases, predictor), plain = self._located(X), self.plain(X)
         result = np.stack([predictor.covariance(phases, output) for output in range(self.n_outputs)], axis=-1)
         if self.prior.columns:
             n = self.n_fourier
@@ -280,7 +290,8 @@ class FittedTorusGP:
         Beyond the range of a line it is the derivative at the clamped phase, which the kernel has let fall to nothing.
         """
         weights = self.posterior.weights
-        result = self._predictor(len(X)).gradient(self.phases(X), weights[: self.n_fourier], self._waves())
+        points, predictor = self._located(X)
+        result = predictor.gradient(points, weights[: self.n_fourier], self._waves())
         for slope, column in zip(self._slopes(), self.prior.columns, strict=True):
             result[:, column.input] += slope
         result[:, self._without_gradient()] = np.nan
@@ -298,7 +309,7 @@ class FittedTorusGP:
 
     def gradient_variance(self, X: NDArray[Any]) -> NDArray[np.float64]:
         """Posterior variances of the derivatives, shape (n_samples, n_inputs, n_outputs)."""
-        phases, predictor, waves = self.phases(X), self._predictor(len(X)), self._waves()
+        (phases, predictor), waves = self._located(X), self._waves()
         outputs = range(self.n_outputs)
         result = np.stack([predictor.gradient_variance(phases, waves, output) for output in outputs], axis=-1)
         if self.prior.columns:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from torusgp.engine.backends import check_resources
+from torusgp.engine.backends import TRANSFORMS, InputSpace, check_resources
 from torusgp.engine.marginals import Marginals
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.fitting.advice import advise
@@ -76,6 +76,7 @@ class Preliminary:
     nyquist: NDArray[np.float64] | None = None
     period_std: NDArray[np.float64] | None = None
     search: PeriodSearch | None = None
+    extent: NDArray[np.float64] | None = None  # of the inputs of those rows
 
 
 class Fitter:
@@ -138,7 +139,7 @@ class Fitter:
             setup.moves is None
             and len(rows) > 2 * _PERIOD_ROWS
             and not preliminary
-            and problem.passes_are_dear(start, len(rows))
+            and problem.passes_are_dear(start, rows)
         ):
             enough_source = problem.source(rows.take(_choose(len(rows), _PERIOD_ROWS)))
             learned = problem.learn(enough_source, start, search=search, first=first)
@@ -149,7 +150,9 @@ class Fitter:
             learned = problem.learn(source, start, search=search, first=first, n_components=size)
             if not preliminary:
                 learned = self._with_leftover(problem, in_order, source, learned)
-        return Preliminary(model, learned, setup.nyquist, period_std, setup.search), source
+        return Preliminary(
+            model, learned, setup.nyquist, period_std, setup.search, _extent(model, rows, learned)
+        ), source
 
     def _choose(
         self,
@@ -161,7 +164,9 @@ class Fitter:
     ) -> tuple[Preliminary, RowSource]:
         """Learn the set itself, with given periods."""
         learned = problem.selection(rows).learn(start, problem.budget())
-        return Preliminary(self.model, learned, setup.nyquist, period_std, setup.search), problem.source(rows)
+        extent = _extent(self.model, rows, learned)
+        outcome = Preliminary(self.model, learned, setup.nyquist, period_std, setup.search, extent)
+        return outcome, problem.source(rows)
 
     def _with_leftover(self, problem: Problem, rows: Rows, source: RowSource, learned: Learned) -> Learned:
         """Learn again if the residuals still show something: a small set makes long length scales look right."""
@@ -273,12 +278,14 @@ class Fitter:
         if self.settings.index_set == "learned":
             selection = problem.selection(rows)
             learned = selection.learn(start, problem.budget())
-            pool = selection.pool(learned, learned.index_set.n_components + _POOL)
-            outcome = Preliminary(self.model, learned, setup.nyquist, setup.period_std, setup.search)
-            return outcome, source.covering(pool.to_index_set(), learned.parameters)
-        learned = problem.learn(source, start)
-        outcome = Preliminary(self.model, learned, setup.nyquist, setup.period_std, setup.search)
-        return outcome, source.covering(learned.index_set, learned.parameters)
+            wanted = selection.pool(learned, learned.index_set.n_components + _POOL).to_index_set()
+        else:
+            learned = problem.learn(source, start)
+            wanted = learned.index_set
+        outcome = Preliminary(
+            self.model, learned, setup.nyquist, setup.period_std, setup.search, _extent(self.model, rows, learned)
+        )
+        return outcome, source.covering(wanted, learned.parameters)
 
     def empty_statistics(self, outcome: Preliminary, n_rows: int | None, n_outputs: int) -> SufficientStatistics:
         """Statistics of no rows, on the frequencies that learning from all rows may want."""
@@ -289,7 +296,10 @@ class Fitter:
         index_set = outcome.learned.index_set
         if settings.index_set != "learned":
             index_set = problem.select(parameters, size)
-        compute = replace(settings.compute, backend=settings.compute.choose(index_set.frequencies, n_rows))
+        sharing = self.model.torus.sharing(parameters.period)
+        space = InputSpace(sharing, parameters.period)
+        name = settings.compute.choose(index_set.frequencies, n_rows, space, outcome.extent)
+        compute = replace(settings.compute, backend=name)
         margin = _MARGIN.get(compute.backend, 1.25)
         pool = RowSource(None, problem.prior, compute, settings.intercept, settings.index_set, margin)
         return SufficientStatistics(
@@ -299,6 +309,7 @@ class Fitter:
             n_plain=len(self.model.columns),
             tolerance=transform_tolerance(problem.prior, parameters, n_rows),
             marginals=Marginals.of(self.model.torus),
+            sharing=sharing,
             **asdict(compute),
         )
 
@@ -403,7 +414,7 @@ class Fitter:
             advise(
                 f"Rounding in the statistics amounts to {inexactness:.1e} of the prior precision: standard deviations "
                 "may be wrong where data are few. Raise noise_variance or its lower bound"
-                + (", or use backend='dense'." if fitted.statistics.backend == "finufft" else "."),
+                + (", or use backend='dense'." if fitted.statistics.backend in TRANSFORMS else "."),
             )
 
     def _left_over_message(self, learned: Learned) -> str:
@@ -446,6 +457,12 @@ def _gain_over_constant(fitted: FittedTorusGP, settings: Settings) -> float:
         n * np.log(2 * np.pi * noise) - linear.log_precision + np.log1p(broad * total / noise) + squares / noise
     )
     return float(fitted.log_evidence - constant.sum())
+
+
+def _extent(model: Model, rows: Rows, learned: Learned) -> NDArray[np.float64] | None:
+    """Extents of the inputs behind the axes."""
+    period = learned.parameters.period
+    return InputSpace(model.torus.sharing(period), period).extent(rows.X)
 
 
 def _choose(n_rows: int, size: int) -> NDArray[np.int64]:

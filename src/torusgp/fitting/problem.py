@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from torusgp.engine.backends import TRANSFORMS, InputSpace
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.fitting.gains import RowModel
-from torusgp.fitting.learning import Learned, sum_over_outputs
+from torusgp.fitting.learning import Learned
 from torusgp.fitting.leftover import Leftover, find_leftover
 from torusgp.fitting.moves import PeriodMoves
 from torusgp.fitting.parameters import Parameters
 from torusgp.fitting.periods import below_nyquist
-from torusgp.fitting.prior import NOISE, Prior, Spread
+from torusgp.fitting.prior import Prior, Spread
 from torusgp.fitting.rows import Compute, Rows, RowSource
 from torusgp.fitting.schedule import MAX_COMPONENTS, Schedule, first_columns
 from torusgp.fitting.selection import Selection
@@ -157,10 +158,12 @@ class Problem:
             return None
         return min(int(settings.n_components), _SCOUT_COLUMNS)
 
-    def passes_are_dear(self, start: Parameters, n_samples: int) -> bool:
+    def passes_are_dear(self, start: Parameters, rows: Rows) -> bool:
         """Whether sums over all rows cost so much that few sets of columns should be tried on them."""
         index_set = self.select(start, self.scout_size() or self.few())
-        return self.settings.compute.choose(index_set.frequencies, n_samples) != "finufft"
+        space = InputSpace(self.model.torus.sharing(start.period), start.period)
+        name = self.settings.compute.choose(index_set.frequencies, len(rows), space, space.extent(rows.X))
+        return name not in TRANSFORMS
 
     def learn(
         self,
@@ -189,8 +192,7 @@ class Problem:
     def leftover(self, rows: Rows, source: RowSource, learned: Learned) -> Leftover | None:
         """What the residuals of rows still show."""
         parameters = learned.parameters
-        variances = self.prior.variances(parameters, learned.index_set.frequencies)
-        results = sum_over_outputs(source(learned.index_set, parameters), variances, parameters[NOISE]).results
+        results = source.posterior(learned.index_set, parameters)
         model = RowModel(self.prior, self.settings.intercept, learned.index_set, parameters, results, rows)
         return find_leftover(model, self.nyquist)
 

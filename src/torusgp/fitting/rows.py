@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from torusgp.engine.backends import MANY_ROWS, choose_backend, count_threads, make_predictor
+from torusgp.engine.backends import (
+    MANY_ROWS,
+    TRANSFORMS,
+    InputSpace,
+    choose_backend,
+    count_threads,
+    make_predictor,
+)
+from torusgp.engine.basis import columns as basis_columns
+from torusgp.engine.dual import RowStatistics, rows_are_fewer
+from torusgp.engine.inference import Evidence, evidence
 from torusgp.engine.marginals import Marginals
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.fitting.advice import advise
@@ -33,14 +43,28 @@ class Compute:
     device: str | None = None
     precision: str = "float64"
 
-    def choose(self, frequencies: NDArray[np.int64], n_samples: int) -> str:
-        """Name of the implementation for so many rows."""
-        return choose_backend(self.backend, frequencies, n_samples, self.device)
+    def choose(
+        self,
+        frequencies: NDArray[np.int64],
+        n_samples: int,
+        space: InputSpace | None = None,
+        extent: NDArray[np.float64] | None = None,
+    ) -> str:
+        """Name of the implementation for so many rows, of these extents in a space of inputs."""
+        return choose_backend(self.backend, frequencies, n_samples, self.device, space, extent)
 
-    def make_predictor(self, frequencies: NDArray[np.int64], posterior: Any, n_samples: int) -> Any:
+    def make_predictor(
+        self,
+        frequencies: NDArray[np.int64],
+        posterior: Any,
+        n_samples: int,
+        space: InputSpace | None = None,
+        extent: NDArray[np.float64] | None = None,
+    ) -> Any:
         """Predictor for so many points."""
         threads = count_threads(self.n_threads, n_samples)
-        return make_predictor(self.choose(frequencies, n_samples), frequencies, posterior, threads, self.device)
+        name = self.choose(frequencies, n_samples, space, extent)
+        return make_predictor(name, frequencies, posterior, threads, self.device, space)
 
 
 @dataclass(frozen=True)
@@ -125,33 +149,56 @@ class RowSource:
         self.statistics: SufficientStatistics | None = None
 
     def __call__(self, index_set: IndexSet, parameters: Parameters) -> Any:
-        """Linear statistics of a set that was chosen for these parameters."""
-        if self.statistics is not None and not np.array_equal(np.asarray(self.statistics.period), parameters.period):
-            self.statistics = None
-        if self.statistics is None or not self.statistics.holds(index_set):
+        """Linear statistics of a set that was chosen for these parameters; of few rows the rows themselves."""
+        rows, compute = self._rows, self._compute
+        on_cpu = compute.backend in ("auto", "dense") and compute.device is None
+        if rows is not None and on_cpu and rows_are_fewer(len(rows), index_set.n_components):
+            return self._row_statistics(rows, index_set, parameters)
+        return self.covering(index_set, parameters).linear(index_set, self._center)[0]
+
+    def _row_statistics(self, rows: Rows, index_set: IndexSet, parameters: Parameters) -> RowStatistics:
+        columns = basis_columns(to_phases(rows.X, parameters.period), index_set.frequencies)
+        if rows.plain is not None:
+            columns = np.hstack([columns, self._plain(rows)])
+        weight = np.ones(len(rows)) if rows.sample_weight is None else rows.sample_weight
+        return RowStatistics(columns, self._centred(rows), weight, rows.precision)
+
+    def transforms(self, index_set: IndexSet, parameters: Parameters) -> bool:
+        """Whether sums on the box of a set are computed by transforms: then they cover the whole of it."""
+        assert self._rows is not None
+        space = InputSpace(self._prior.torus.sharing(parameters.period), parameters.period)
+        extent = space.extent(self._rows.X)
+        return self._compute.choose(index_set.frequencies, len(self._rows), space, extent) == "finufft"
+
+    def posterior(self, index_set: IndexSet, parameters: Parameters) -> list[Evidence]:
+        """Posterior of the weights of each output, from sums that cover the set."""
+        linear = self.covering(index_set, parameters).linear(index_set, self._center)[0]
+        variances = self._prior.variances(parameters, index_set.frequencies)
+        noise = parameters[NOISE]
+        return [evidence(linear, variances[:, q], noise[q], q) for q in range(len(noise))]
+
+    def covering(self, index_set: IndexSet, parameters: Parameters) -> SufficientStatistics:
+        """Sums that cover a set: those at hand, or others."""
+        before = self.statistics
+        moving = before is not None and not np.array_equal(np.asarray(before.period), parameters.period)
+        if before is None or moving or not before.holds(index_set):
             rows = self._rows
             assert rows is not None
+            # while a period is learned no sums serve twice, so that they need no margin
+            whole = index_set if moving else self.surroundings(index_set, parameters, len(rows))
             self.statistics = SufficientStatistics.from_data(
                 rows.X,
                 rows.y,
-                self.surroundings(index_set, parameters, len(rows)),
+                whole,
                 period=parameters.period,
                 sample_weight=rows.sample_weight,
                 noise_scale=rows.noise_scale,
                 plain=rows.plain,
                 tolerance=self._tolerance,
                 marginals=Marginals.of(self._prior.torus),
+                sharing=self._prior.torus.sharing(parameters.period),
                 **asdict(self._compute),
             )
-        return self.statistics.linear(index_set, self._center)[0]
-
-    def transforms(self, index_set: IndexSet) -> bool:
-        """Whether sums on the box of a set are computed by transforms: then they cover the whole of it."""
-        return self._rows is not None and self._compute.choose(index_set.frequencies, len(self._rows)) == "finufft"
-
-    def covering(self, index_set: IndexSet, parameters: Parameters) -> SufficientStatistics:
-        """Statistics that cover a set."""
-        self(index_set, parameters)
         assert self.statistics is not None
         return self.statistics
 
@@ -159,7 +206,7 @@ class RowSource:
         """Statistics that cover a set, gathered anew if their rounding would matter."""
         statistics = self.covering(index_set, parameters)
         ratio = inexactness_ratio(self._prior, parameters, index_set) * statistics.n_samples
-        if statistics.backend != "finufft" or statistics.tolerance * ratio <= INEXACT:
+        if statistics.backend not in TRANSFORMS or statistics.tolerance * ratio <= INEXACT:
             return statistics
         cheap = len(self._rows or ()) * index_set.n_components**2 < _CHEAP_FLOPS
         if self._compute.backend == "auto" and cheap and _FINEST_TOLERANCE * ratio > INEXACT:
@@ -200,15 +247,20 @@ class RowSource:
         weights = np.stack([result.weights[:n_fourier] / result.noise_variance for result in results], axis=1)
         targets = self._centred(rows)
         if rows.plain is not None:
-            assert self.statistics is not None
-            mean, spread = self.statistics.plain_units()
-            targets = np.hstack([targets, (rows.plain - mean) / spread])
+            targets = np.hstack([targets, self._plain(rows)])
             weights = np.hstack([weights, -quadratic[:n_fourier, n_fourier:]])
             quadratic = quadratic[:n_fourier, :n_fourier]
-        predictor = self._compute.make_predictor(index_set.frequencies, None, len(rows))
-        by_phase = predictor.phase_gradient(to_phases(rows.X, parameters.period), targets, quadratic, weights)
-        by_phase *= rows.precision[:, None]
-        return 2 * np.pi * (rows.X - rows.X.mean(axis=0)).T @ by_phase  # a shift of the origin changes nothing
+        space = InputSpace(self._prior.torus.sharing(parameters.period), parameters.period)
+        predictor = self._compute.make_predictor(index_set.frequencies, None, len(rows), space, space.extent(rows.X))
+        return predictor.cell_gradient(rows.X, parameters.period, rows.precision, targets, quadratic, weights)
+
+    @staticmethod
+    def _plain(rows: Rows) -> NDArray[np.float64]:
+        """Plain columns in the units of the model: centred, of variance one."""
+        assert rows.plain is not None
+        centred = rows.plain - np.average(rows.plain, axis=0, weights=rows.precision)
+        spread = np.sqrt(np.average(centred**2, axis=0, weights=rows.precision))
+        return centred / np.where(spread > 0, spread, 1.0)
 
     def _centred(self, rows: Rows) -> NDArray[np.float64]:
         return rows.y - np.average(rows.y, axis=0, weights=rows.precision) if self._center else rows.y
@@ -217,7 +269,9 @@ class RowSource:
         """A set and what lies around it, so that length scales may move without another pass over so many rows."""
         if isinstance(self._index_set, IndexSet):
             return index_set
-        if self._compute.choose(index_set.frequencies, n_samples) == "finufft":
+        space = InputSpace(self._prior.torus.sharing(parameters.period), parameters.period)
+        extent = None if self._rows is None else space.extent(self._rows.X)
+        if self._compute.choose(index_set.frequencies, n_samples, space, extent) == "finufft":
             # sums cover the box around the frequencies
             corner = np.ceil(self._margin * np.abs(index_set.frequencies).max(axis=0)).astype(np.int64)
             if self.statistics is not None:  # sets that take turns are then covered together

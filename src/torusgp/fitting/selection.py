@@ -180,7 +180,7 @@ class Selection:
 
     def _gains(self, candidates: Patterns, model: _ChosenModel, wanted: int) -> NDArray[np.float64]:
         both = (candidates + model.patterns).to_index_set()
-        if self._source.transforms(both):
+        if self._source.transforms(both, model.parameters):
             return SumGains(self._source.covering(both, model.parameters))(candidates, model, wanted)
         return RowGains()(candidates, model, wanted)
 
@@ -199,9 +199,7 @@ class Selection:
 
     def _model(self, patterns: Patterns, parameters: Parameters) -> _ChosenModel:
         index_set = patterns.to_index_set()
-        linear = self._source(index_set, parameters)
-        variances = self._prior.variances(parameters, index_set.frequencies)
-        results = sum_over_outputs(linear, variances, parameters[NOISE]).results
+        results = self._source.posterior(index_set, parameters)
         return _ChosenModel(self._prior, self._center, index_set, parameters, results, self._rows, patterns)
 
     def _learned(self, patterns: Patterns, parameters: Parameters, n_candidates: int = 0) -> _State:

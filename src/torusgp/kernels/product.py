@@ -360,23 +360,15 @@ def _along_axis(family, length_scale, frequencies, gradient=False):
     orders = np.abs(frequencies)
     largest = int(orders.max(initial=0))
     if largest <= len(orders) + _SHORT_TABLE:
-        return _table(family, length_scale, largest, gradient)[orders]
+        return _table(family, length_scale, largest)[gradient][orders]
     distinct, inverse = np.unique(orders, return_inverse=True)
     evaluate = family.log_coefficients_gradient if gradient else family.log_coefficients
     return evaluate(distinct, length_scale)[inverse]
 
 
 @lru_cache(maxsize=256)
-def _table(family, length_scale, largest, gradient):
-    """Log coefficients of the orders up to the largest, or their derivatives."""
-    if isinstance(family, SquaredExponential):  # which has both together, and a step of learning asks for both
-        return _tables(family, length_scale, largest)[gradient]
-    evaluate = family.log_coefficients_gradient if gradient else family.log_coefficients
-    return evaluate(np.arange(largest + 1), length_scale)
-
-
-@lru_cache(maxsize=64)
-def _tables(family, length_scale, largest):
+def _table(family, length_scale, largest):
+    """Log coefficients of the orders up to the largest, and their derivatives: a step of learning asks for both."""
     return family.log_coefficients_and_gradient(np.arange(largest + 1), length_scale)
 
 

@@ -59,6 +59,30 @@ class OutsideError(ValueError):
 
 
 @dataclass(frozen=True)
+class Sharing:
+    """Which axes share an input: their coordinates differ by constants, unless a line clamps.
+
+    Attributes
+    ----------
+    lead : tuple of int
+        For each axis the one that stands for its input.
+    shift : tuple of float
+        Coordinate of each axis less that of its lead.
+    clamps : tuple of bool
+        Which axes stop following their input beyond a range.
+    """
+
+    lead: tuple[int, ...]
+    shift: tuple[float, ...]
+    clamps: tuple[bool, ...]
+
+    @classmethod
+    def none(cls, dimension: int) -> Sharing:
+        """Every axis has an input of its own."""
+        return cls(tuple(range(dimension)), (0.0,) * dimension, (False,) * dimension)
+
+
+@dataclass(frozen=True)
 class Torus:
     """Axes, and the inputs that feed them.
 
@@ -129,6 +153,22 @@ class Torus:
                 values = np.clip(values, axis.low - reach, axis.high + reach) - axis.low
             result[:, d] = values
         return result
+
+    def sharing(self, period: Any) -> Sharing:
+        """Which axes share an input, on circles of these lengths: the lead is what clamps last, on both sides."""
+        lengths = np.diagonal(period) if np.ndim(period) == 2 else np.broadcast_to(period, self.dimension)
+        reaches = [axis.reach(float(length)) for axis, length in zip(self.axes, lengths, strict=True)]
+        free = [
+            (axis.low - reach, axis.high + reach) if axis.kind == "line" else (-np.inf, np.inf)
+            for axis, reach in zip(self.axes, reaches, strict=True)
+        ]
+        leads = []
+        for d, axis in enumerate(self.axes):
+            same = [e for e, other in enumerate(self.axes) if other.input == axis.input and other.kind != "category"]
+            lead = d if axis.kind == "category" else max(same, key=lambda e: (free[e][1] - free[e][0], -e))
+            leads.append(lead if free[lead][0] <= free[d][0] and free[d][1] <= free[lead][1] else d)
+        shift = tuple(self.axes[lead].low - axis.low for lead, axis in zip(leads, self.axes, strict=True))
+        return Sharing(tuple(leads), shift, tuple(axis.kind == "line" for axis in self.axes))
 
     def outside(self, X: NDArray[Any]) -> NDArray[np.bool_]:
         """Which rows lie beyond the range of a line."""

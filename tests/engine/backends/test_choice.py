@@ -8,7 +8,7 @@ import pytest
 
 from tests.engine.backends.devices import DEVICES, check_device
 from torusgp.engine import backends
-from torusgp.engine.backends import LapackAlgebra, choose_backend, has_device, make_algebra, make_sums, sums_rounding
+from torusgp.engine.backends import LapackAlgebra, choose_backend, has_device, make_algebra, make_sums
 from torusgp.kernels.index_sets import tensor, total_order
 
 
@@ -18,7 +18,7 @@ def test_what_is_asked_for_is_used(name):
 
 
 def test_unknown_name_lists_the_known_ones():
-    with pytest.raises(ValueError, match=r"backend must be 'auto', 'dense', 'finufft', 'torch', got 'magic'"):
+    with pytest.raises(ValueError, match=r"backend must be 'auto', 'dense', 'finufft', 'type3', 'torch', got 'magic'"):
         choose_backend("magic", tensor(2, 2).frequencies, 10)
 
 
@@ -134,10 +134,17 @@ def test_only_large_matrices_are_factored_on_a_device(gpu, monkeypatch):
         assert isinstance(make_algebra(np.eye(limit + 1), device), LapackAlgebra)
 
 
-def test_rounding_is_that_of_the_sums():
-    assert sums_rounding("finufft", 1e-12) == 1e-12
-    assert sums_rounding("dense", None) == sums_rounding("torch", None) == 4 * np.finfo(float).eps
-    assert sums_rounding("dense", None) < sums_rounding("torch", None, "float32") < sums_rounding("torch", None, "tf32")
+def test_sums_state_their_rounding():
+    frequencies = tensor(2, 2).frequencies
+    assert make_sums("finufft", frequencies, 1, 1e-12, 1).rounding == 1e-12
+    exact = make_sums("dense", frequencies, 1, None, 1).rounding
+    check_device("cpu")
+    by_precision = [
+        make_sums("torch", frequencies, 1, None, 1, "cpu", precision).rounding
+        for precision in ("float64", "float32", "tf32")
+    ]
+    assert exact == by_precision[0] == 4 * np.finfo(float).eps
+    assert by_precision[0] < by_precision[1] < by_precision[2]
 
 
 def test_devices_are_there_or_not():

@@ -300,15 +300,25 @@ def test_predictions_at_no_points_are_empty(predictors, verb):
     assert len(VERBS[verb](found, points[:0])) == 0
 
 
-def test_factors_on_the_device_are_used_as_they_are(predictors):
+def test_factors_on_the_device_are_used_as_they_are(predictors, monkeypatch):
     from torusgp.engine.backends._torch_algebra import TorchFactor
 
     dense, found, points = predictors
     posterior = found.posterior
     lower = torch.from_numpy(posterior.factors[0].copy()).to(found.device)
-    posterior._results[0] = replace(posterior._results[0], factor=TorchFactor(lower, found.device))
+    factor = TorchFactor(lower, found.device)
+    expected = dense.variance(points, 0)
+    posterior._results[0] = replace(posterior._results[0], factor=factor)
+    monkeypatch.setattr(TorchFactor, "lower", property(lambda self: pytest.fail("the factor left the device")))
+    np.testing.assert_allclose(found.variance(points, 0), expected, rtol=1e-10)
+
+
+def test_variances_are_those_of_several_blocks_too(predictors, monkeypatch):
+    from torusgp.engine.backends import _torch
+
+    dense, found, points = predictors
+    monkeypatch.setattr(_torch, "_BLOCK", 16)
     np.testing.assert_allclose(found.variance(points, 0), dense.variance(points, 0), rtol=1e-10)
-    assert found._factors[0][0] is lower
 
 
 def test_a_pickled_predictor_predicts_the_same(predictors):

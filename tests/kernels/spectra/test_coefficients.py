@@ -104,3 +104,17 @@ def test_coefficients_are_even_and_keep_the_shape_of_the_frequencies(family):
     assert values.shape == (2, 2)
     assert values[0, 1] == values[1, 0]
     assert family.coefficients(3, 0.7) == values[0, 1]
+
+
+@pytest.mark.parametrize("length_scale", [1e-3, 0.02, 0.3, 2.0, 50.0, 1e3])
+@pytest.mark.parametrize("nu", [0.5, 0.8, 1.5, 2.5, 7.3, 100.0])
+def test_tabulated_matern_coefficients_equal_those_of_a_grid_for_every_octave(nu, length_scale):
+    family = Matern(nu)
+    orders = np.array([33, 50, 63, 64, 65, 127, 128, 255, 256, 400, 511, 512, 1000, 1024, 2047, 2048, 3333, 4095, 4096])
+    tabulated = family.log_coefficients_and_gradient(orders, length_scale)
+    log_value, mean = family._integrate_in_blocks(orders.astype(float), family._offset(length_scale))
+    for one, other, tolerance in (
+        (tabulated[0], log_value, TOLERANCE["log_coefficient"]),
+        (tabulated[1], -2 * (nu - mean), TOLERANCE["slope"]),
+    ):
+        np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)

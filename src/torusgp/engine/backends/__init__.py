@@ -3,8 +3,9 @@
 Sums (``add_chunk``, ``add``, ``gram``, ``moments``) are gathered from data and count the rows they add (``n_rows``),
 predictors (``mean``, ``variance``, ``gradient``, ...) evaluate a posterior, and algebras (``factor``) factor its
 precision. ``dense`` is the reference;
-``finufft`` gives the same in a time that hardly depends on the number of columns, for up to three dimensions; ``torch``
-is the dense one on a GPU. PyTorch is imported when it is asked for, by its name or by a device.
+``finufft`` gives the same in a time that hardly depends on the number of columns, for up to three dimensions, and
+``type3`` for any number of axes that up to three inputs feed; ``torch`` is the dense one on a GPU. PyTorch is imported
+when it is asked for, by its name or by a device. What they take as points is what ``locate`` makes of coordinates.
 """
 
 import numpy as np
@@ -24,23 +25,37 @@ from torusgp.engine.backends._resources import (
     estimate_resources,
 )
 from torusgp.engine.backends._threads import MANY_ROWS, check_n_threads, count_threads
+from torusgp.engine.backends._type3 import (
+    MOST_INPUTS,
+    MOST_TURNS,
+    InputSpace,
+    Type3Predictor,
+    Type3Sums,
+    can_list_pairs,
+)
 
-BACKENDS = ("dense", "finufft", "torch")
+BACKENDS = ("dense", "finufft", "type3", "torch")
+TRANSFORMS = ("finufft", "type3")  # whose passes over rows are cheap, and whose sums have a tolerance
 
 _NUFFT_DIMENSIONS = 3
 _MEMORY = 2**30  # bytes that the transform's own grid may take
+_SECONDS_PER_PAIR = 3e-7  # of frequencies, whose sums and differences are listed and looked up
 _FEW_COLUMNS = 512  # up to here a core factors a matrix as fast as a device that has to be told what to do
 
 __all__ = [
     "BACKENDS",
     "MANY_ROWS",
+    "TRANSFORMS",
     "DensePredictor",
     "GramSums",
+    "InputSpace",
     "LapackAlgebra",
     "ModeSums",
     "NufftPredictor",
     "Resources",
     "TooLargeError",
+    "Type3Predictor",
+    "Type3Sums",
     "check_n_threads",
     "check_resources",
     "choose_backend",
@@ -50,16 +65,15 @@ __all__ = [
     "make_algebra",
     "make_predictor",
     "make_sums",
-    "sums_rounding",
 ]
 
 
-def choose_backend(backend, frequencies, n_samples, device=None):
+def choose_backend(backend, frequencies, n_samples, device=None, space=None, extent=None):
     """Name of the implementation for this many rows: the one asked for, or the cheaper one that fits into memory.
 
     Parameters
     ----------
-    backend : {"auto", "dense", "finufft", "torch"}
+    backend : {"auto", "dense", "finufft", "type3", "torch"}
         What the user asks for.
     frequencies : ndarray of int, shape (n_frequencies, dimension)
         Frequencies of the columns.
@@ -67,6 +81,11 @@ def choose_backend(backend, frequencies, n_samples, device=None):
         Number of rows.
     device : str, optional
         What "torch" runs on, such as "cuda". With a GPU, "auto" takes it for what would be dense.
+    space : InputSpace, optional
+        Inputs behind the axes, of which "type3" can have three; by default nothing is known of them.
+    extent : ndarray of shape (dimension,), optional
+        Extents of these inputs over the rows, on which the cost of "type3" depends; without them "auto" does not
+        choose it.
 
     Returns
     -------
@@ -74,7 +93,7 @@ def choose_backend(backend, frequencies, n_samples, device=None):
     """
     if backend not in ("auto", *BACKENDS):
         raise ValueError(f"backend must be 'auto', {', '.join(map(repr, BACKENDS))}, got {backend!r}.")
-    if device is not None and backend in ("dense", "finufft"):
+    if device is not None and backend in ("dense", *TRANSFORMS):
         raise ValueError(
             f"device={device!r} cannot be used with backend={backend!r}, which runs on the CPU: use backend='torch' or "
             "'auto', or device=None."
@@ -94,20 +113,46 @@ def choose_backend(backend, frequencies, n_samples, device=None):
             else f"its grid would take {16 * cells / 2**30:.1f} GiB"
         )
         raise ValueError(f"backend='finufft' cannot be used: {reason}. Use backend='dense'.")
+    n_inputs = 0 if space is None else space.n_inputs
+    if backend == "type3" and not (n_inputs <= MOST_INPUTS and can_list_pairs(frequencies)):
+        reason = (
+            f"it has at most {MOST_INPUTS} inputs, here are {n_inputs}"
+            if n_inputs > MOST_INPUTS
+            else f"the sums and differences of {len(frequencies)} frequencies are too many"
+        )
+        raise ValueError(f"backend='type3' cannot be used: {reason}. Use backend='dense'.")
     if backend != "auto":
         return backend
-    dense = n_samples * (2.0 * len(frequencies)) ** 2 * SECONDS_PER_FLOP
-    nufft = (
-        n_samples * KERNEL_WIDTH**dimension * SECONDS_PER_CELL
-        + cells * np.log2(cells) * SECONDS_PER_FFT_STEP
-        + SECONDS_PER_TRANSFORM
+    costs = {"dense": n_samples * (2.0 * len(frequencies)) ** 2 * SECONDS_PER_FLOP}
+    if possible:
+        costs["finufft"] = (
+            n_samples * KERNEL_WIDTH**dimension * SECONDS_PER_CELL
+            + cells * np.log2(cells) * SECONDS_PER_FFT_STEP
+            + SECONDS_PER_TRANSFORM
+        )
+    if extent is not None and 0 < n_inputs <= min(MOST_INPUTS, dimension - 1) and can_list_pairs(frequencies):
+        costs["type3"] = _type3_cost(frequencies, n_samples, space.turns(frequencies, extent))
+    name = min(costs, key=lambda one: (costs[one], one))
+    return "torch" if on_gpu and name == "dense" else name
+
+
+def _type3_cost(frequencies, n_samples, turns):
+    """Seconds of a type-3 transform; infinite if its grid does not fit into memory."""
+    pieces = np.ceil(np.maximum(turns / MOST_TURNS, 1.0))
+    # Its own grid has 4 turns / pi cells and the width of its kernel, and the transform within has twice as many.
+    cells = float(np.prod(2 * (4 / np.pi * turns / pieces + 2 * KERNEL_WIDTH)))
+    if 16 * cells > _MEMORY:
+        return np.inf
+    n_pieces = min(float(np.prod(pieces)), n_samples)
+    n_modes = min(2.0 * len(frequencies) ** 2, float(np.prod(4.0 * np.abs(frequencies).max(axis=0) + 1)))
+    return (
+        (n_samples + n_pieces * n_modes) * KERNEL_WIDTH ** len(turns) * SECONDS_PER_CELL
+        + n_pieces * (cells * np.log2(cells) * SECONDS_PER_FFT_STEP + SECONDS_PER_TRANSFORM)
+        + len(frequencies) ** 2 * _SECONDS_PER_PAIR
     )
-    if possible and nufft < dense:
-        return "finufft"
-    return "torch" if on_gpu else "dense"
 
 
-def make_sums(name, frequencies, n_outputs, tolerance, n_threads, device=None, precision="float64"):
+def make_sums(name, frequencies, n_outputs, tolerance, n_threads, device=None, precision="float64", space=None):
     """Empty sums of the named implementation."""
     if name == "torch":
         from torusgp.engine.backends._torch import TorchSums
@@ -117,10 +162,12 @@ def make_sums(name, frequencies, n_outputs, tolerance, n_threads, device=None, p
         raise ValueError(f"precision={precision!r} needs backend='torch': backend={name!r} sums in 'float64'.")
     if name == "dense":
         return GramSums(frequencies, n_outputs)
+    if name == "type3":
+        return Type3Sums(frequencies, n_outputs, space, tolerance, n_threads)
     return ModeSums(frequencies, n_outputs, tolerance, n_threads)
 
 
-def make_predictor(name, frequencies, posterior, n_threads, device=None):
+def make_predictor(name, frequencies, posterior, n_threads, device=None, space=None):
     """Predictor of the named implementation."""
     if name == "torch":
         from torusgp.engine.backends._torch import TorchPredictor
@@ -128,6 +175,8 @@ def make_predictor(name, frequencies, posterior, n_threads, device=None):
         return TorchPredictor(frequencies, posterior, device)
     if name == "dense":
         return DensePredictor(frequencies, posterior)
+    if name == "type3":
+        return Type3Predictor(frequencies, posterior, space, n_threads)
     return NufftPredictor(frequencies, posterior, n_threads)
 
 
@@ -138,17 +187,6 @@ def make_algebra(gram, device=None):
     from torusgp.engine.backends._torch_algebra import TorchAlgebra
 
     return TorchAlgebra(gram, device)
-
-
-def sums_rounding(name, tolerance, precision="float64"):
-    """Largest error of the entries of the Gram matrix, relative to the number of rows."""
-    if name == "finufft":
-        return tolerance
-    if name == "torch":
-        from torusgp.engine.backends._torch_device import rounding
-
-        return rounding(precision)
-    return 4 * np.finfo(float).eps
 
 
 def has_device(device):

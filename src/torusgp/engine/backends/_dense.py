@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg.blas import dsyrk
 
 from torusgp.engine.basis import columns
+from torusgp.kernels.product import to_phases
 
 _CHUNK_BYTES = 2**25  # columns of a chunk of rows
 _BLOCK_ENTRIES = 2**22  # entries of the Gram matrix that are gathered at once
@@ -26,6 +27,8 @@ def stored_count(arrays):
 
 class ColumnSums:
     """Sums that are kept for each pair of columns of a fixed list of frequencies."""
+
+    locate = staticmethod(to_phases)
 
     def __init__(self, frequencies):
         self.frequencies, self.n_rows = frequencies, 0
@@ -61,6 +64,7 @@ class GramSums(ColumnSums):
         n_columns = 2 * len(frequencies) - 1
         self._gram = np.zeros((n_columns, n_columns), order="F")  # the upper triangle is kept
         self._moments = np.zeros((n_columns, n_outputs))
+        self.rounding = 4 * np.finfo(float).eps
 
     def add_chunk(self, phases, precision, targets):
         """Add rows: phases (n, dimension), precision (n,), targets (n, n_outputs)."""
@@ -129,6 +133,7 @@ class DensePredictor:
     """Mean, variance and gradients of the posterior at points, through the columns of the basis."""
 
     name = "dense"
+    locate = staticmethod(to_phases)
 
     def __init__(self, frequencies, posterior):
         self.frequencies, self.posterior = frequencies, posterior
@@ -203,6 +208,28 @@ class DensePredictor:
             result[rows] = by_angle @ self.frequencies[1:]
         return result
 
+    def cell_gradient(self, X, period, precision, targets, quadratic, weights):
+        r"""Derivatives of the same form, summed over rows by precision, in the entries of the inverse cell.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, dimension)
+            Coordinates on the axes, of which :math:`2 \pi X W` are the phases with the inverse cell :math:`W`.
+        period : ndarray of shape (dimension,) or (dimension, dimension)
+            Periods or cell.
+        precision : ndarray of shape (n,)
+            Precisions of the rows.
+        targets, quadratic, weights
+            See :meth:`phase_gradient`.
+
+        Returns
+        -------
+        ndarray of shape (dimension, dimension)
+        """
+        by_phase = self.phase_gradient(self.locate(X, period), targets, quadratic, weights)
+        by_phase *= precision[:, None]
+        return 2 * np.pi * centred(X).T @ by_phase
+
     def _derivative(self, phases):
         """Derivatives of the columns with respect to their angle."""
         features = columns(phases, self.frequencies)
@@ -211,6 +238,12 @@ class DensePredictor:
         derivative[:, 1::2] = -features[:, 2::2]
         derivative[:, 2::2] = features[:, 1::2]
         return derivative
+
+
+def centred(X):
+    """Coordinates less their means, far from the origin, too; a shift of it changes no evidence."""
+    near = X - X[:1]
+    return near - near.mean(axis=0)
 
 
 def per_column(wave):

@@ -71,6 +71,10 @@ class LapackFactor:
         """Product of the inverse of L, or of its transpose, with a vector or the columns of a matrix."""
         return solve_triangular(self.lower, values, lower=True, trans="T" if transpose else "N", check_finite=False)
 
+    def weights(self, root, moment, output):
+        """Posterior mean of the weights, from the moments of an output over the noise variance."""
+        return root * self.solve(self.solve(root * moment), transpose=True)
+
     def inverse_diagonal(self):
         """Diagonal of the inverse of B: sums of squares, which cannot cancel, of the columns of the inverse of L."""
         inverse = self._inverse()

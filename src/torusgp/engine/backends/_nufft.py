@@ -14,6 +14,7 @@ import numpy as np
 
 from torusgp.engine.backends._dense import DensePredictor, stored_count
 from torusgp.engine.backends._threads import count_threads
+from torusgp.kernels.product import to_phases
 
 _CHUNK_ROWS = 2**19
 _ROW_BLOCK = 2**22  # entries gathered at once
@@ -26,6 +27,7 @@ class ModeSums:
     """Sums of exponentials over rows, on a box of modes that serves every set of frequencies inside it."""
 
     name = "finufft"
+    locate = staticmethod(to_phases)
 
     def __init__(self, frequencies, n_outputs, tolerance=1e-12, n_threads=1):
         self.box = np.abs(frequencies).max(axis=0)
@@ -37,6 +39,11 @@ class ModeSums:
     def size(self):
         """Number of modes that are summed."""
         return self._weights.size
+
+    @property
+    def rounding(self):
+        """Largest error of the entries of the Gram matrix, relative to the number of rows."""
+        return self.tolerance
 
     def empty(self):
         """Sums of no rows, on the same modes and for one thread."""
@@ -58,25 +65,16 @@ class ModeSums:
             self._add_rows(np.ascontiguousarray(phases[rows].T), precision[rows], targets[rows])
 
     def _add_rows(self, points, precision, targets):
-        # The transforms of the weights and of one target share a complex one; Hermitian symmetry parts them.
-        # Their sizes have to be similar, since the error is relative to the larger one.
-        sizes = np.abs(targets).max(axis=0, initial=0.0)
-        sizes[sizes == 0] = 1.0
-        targets = targets / sizes
-        packed = precision * (1 + 1j * targets[:, 0])
+        sizes, targets = of_size_one(targets)
+        packed = pack(precision, targets)
         transform = self._transform(points, packed, self._weights.shape)
         mirrored = np.conj(_reversed(transform))
         self._weights += (transform + mirrored) / 2
         inner = tuple(slice(k, -k if k else None) for k in self.box)
         self._targets[0] += (transform[inner] - mirrored[inner]) * (sizes[0] / 2j)
         for first in range(1, targets.shape[1], 2):
-            pair = targets[:, first : first + 2]
-            packed = precision * (pair[:, 0] + (1j * pair[:, 1] if pair.shape[1] == 2 else 0))
-            transform = self._transform(points, packed, self._targets.shape[1:])
-            mirrored = np.conj(_reversed(transform))
-            self._targets[first] += (transform + mirrored) * (sizes[first] / 2)
-            if pair.shape[1] == 2:
-                self._targets[first + 1] += (transform - mirrored) * (sizes[first + 1] / 2j)
+            transform = self._transform(points, pack(precision, targets, first), self._targets.shape[1:])
+            add_pair(self._targets, first, transform, np.conj(_reversed(transform)), sizes)
         self.n_rows += len(precision)
 
     def _transform(self, points, strengths, shape):
@@ -107,27 +105,18 @@ class ModeSums:
 
     def gram(self, frequencies):
         """Matrix of the sums of products of the columns of these frequencies."""
-        n_frequencies = len(frequencies)
+        modes, centre = self._weights.ravel(), self._weights.size // 2
         place = frequencies @ _strides(self._weights.shape)
-        centre = self._weights.size // 2
-        modes = self._weights.ravel()
-        gram = np.empty((2 * n_frequencies, 2 * n_frequencies))
-        step = max(1, _ROW_BLOCK // n_frequencies)
-        for start in range(0, n_frequencies, step):
-            rows = place[start : start + step, None]
-            difference, total = modes[centre + rows - place], modes[centre + rows + place]
-            block = gram[2 * start : 2 * (start + step)]
-            block[0::2, 0::2] = (total.real + difference.real) / 2
-            block[1::2, 1::2] = (difference.real - total.real) / 2
-            block[1::2, 0::2] = (total.imag + difference.imag) / 2
-            block[0::2, 1::2] = (total.imag - difference.imag) / 2
-        return _without_zero_sine(gram)
+
+        def modes_of(rows):
+            return modes[centre + place[rows, None] - place], modes[centre + place[rows, None] + place]
+
+        return gram_of_modes(len(frequencies), modes_of)
 
     def moments(self, frequencies):
         """Sums of products of the columns with the targets, shape (n_columns, n_outputs)."""
         place = frequencies @ _strides(self._targets.shape[1:])
-        values = self._targets.reshape(len(self._targets), -1)[:, self._targets[0].size // 2 + place].T
-        return np.stack([values.real, values.imag], axis=1).reshape(2 * len(frequencies), -1)[_kept(len(frequencies))]
+        return moments_of_modes(self._targets.reshape(len(self._targets), -1)[:, self._targets[0].size // 2 + place])
 
     def subset(self, frequencies):
         """Sums on the smaller box of these frequencies."""
@@ -166,6 +155,10 @@ class NufftPredictor(DensePredictor):
         """Values of functions with these weights, shape (n, n_functions)."""
         return self._evaluate(phases, self._mean_modes(weights)).T
 
+    def _to_phases(self, phases):
+        """Phases of what :meth:`locate` gave."""
+        return phases
+
     def variance(self, phases, output):
         """Posterior variance of one output; where the polynomial would cancel, the squared norm instead."""
         modes = self._variance_modes(output)
@@ -187,7 +180,7 @@ class NufftPredictor(DensePredictor):
         average = modes.ravel()[modes.size // 2].real
         doubtful = np.flatnonzero(variance < _UNRELIABLE * average)
         if doubtful.size:
-            variance[doubtful] = DensePredictor.variance(self, phases[doubtful], output)
+            variance[doubtful] = DensePredictor.variance(self, self._to_phases(phases[doubtful]), output)
         return variance
 
     def gradient(self, phases, weights, waves):
@@ -208,7 +201,8 @@ class NufftPredictor(DensePredictor):
             average = modes.ravel()[modes.size // 2].real
             doubtful = np.flatnonzero(result[:, i] < _UNRELIABLE * average)
             if doubtful.size:
-                result[doubtful, i] = super().gradient_variance(phases[doubtful], wave[None], output)[:, 0]
+                points = self._to_phases(phases[doubtful])
+                result[doubtful, i] = super().gradient_variance(points, wave[None], output)[:, 0]
         return result
 
     def phase_gradient(self, phases, targets, quadratic, weights):
@@ -216,9 +210,8 @@ class NufftPredictor(DensePredictor):
         half = -0.5 * _hermitian(self._collapse(quadratic))
         linear = np.zeros((weights.shape[1], *half.shape), dtype=complex)
         linear[(slice(None), *self._inner())] = self._mean_modes(weights)
-        axes = [np.arange(-2 * k, 2 * k + 1) for k in self._box]
         result = np.empty(phases.shape)
-        for d, mode in enumerate(np.meshgrid(*axes, indexing="ij", sparse=True)):
+        for d, mode in enumerate(self._numbers()):
             # the quadratic form shares a transform with the first linear one: both are real at every point
             slopes = [1j * mode * half, *(1j * mode * _hermitian(one) for one in linear)]
             scales = [max(np.abs(slope).max(), np.finfo(float).tiny) for slope in slopes[:2]]
@@ -227,6 +220,10 @@ class NufftPredictor(DensePredictor):
             result[:, d] = values[0].real * scales[0] + targets[:, 0] * values[0].imag * scales[1]
             result[:, d] += (targets[:, 1:] * values[1:].real.T).sum(axis=1)
         return result
+
+    def _numbers(self):
+        """Integers of the modes along each axis."""
+        return np.meshgrid(*(np.arange(-2 * k, 2 * k + 1) for k in self._box), indexing="ij", sparse=True)
 
     def _inner(self):
         """Where modes up to the largest frequency lie among those up to twice it."""
@@ -247,27 +244,14 @@ class NufftPredictor(DensePredictor):
 
     def _collapse(self, covariance, wave=None):
         """Modes of the quadratic form of the columns, or of their derivatives: its terms summed over equal modes."""
-        n_frequencies = len(self.frequencies)
         shape = tuple(4 * self._box + 1)
-        size = int(np.prod(shape))
-        place = self.frequencies @ _strides(shape)
-        modes = np.zeros(size, dtype=complex)
-        sign = 1 if wave is None else -1  # of i times i
-        wave = np.ones(n_frequencies) if wave is None else wave
-        step = max(1, _ROW_BLOCK // n_frequencies)
-        padded = np.insert(np.insert(covariance, 1, 0.0, axis=0), 1, 0.0, axis=1)
-        for start in range(0, n_frequencies, step):
-            block = padded[2 * start : 2 * (start + step)]
-            cos_cos, sin_sin = block[0::2, 0::2], block[1::2, 1::2]
-            cos_sin, sin_cos = block[0::2, 1::2], block[1::2, 0::2]
-            product = wave[start : start + step, None] * wave / 2
-            rows = size // 2 + place[start : start + step, None]
-            for target, real, imaginary in (
-                (rows - place, product * (cos_cos + sin_sin), product * (cos_sin - sin_cos)),
-                (rows + place, sign * product * (cos_cos - sin_sin), -sign * product * (cos_sin + sin_cos)),
-            ):
-                modes += np.bincount(target.ravel(), real.ravel(), size)
-                modes += 1j * np.bincount(target.ravel(), imaginary.ravel(), size)
+        place, centre = self.frequencies @ _strides(shape), int(np.prod(shape)) // 2
+        modes = collapse(
+            covariance,
+            2 * centre + 1,
+            lambda rows: (centre + place[rows, None] - place, centre + place[rows, None] + place),
+            wave,
+        )
         return modes.reshape(shape)
 
     def _evaluate(self, phases, modes):
@@ -293,6 +277,94 @@ class NufftPredictor(DensePredictor):
 
     def __getstate__(self):
         return {**self.__dict__, "_variances": {}}
+
+
+def of_size_one(targets):
+    """Largest absolute values of targets, and targets over them: errors are relative to the larger of a pair."""
+    sizes = np.abs(targets).max(axis=0, initial=0.0)
+    sizes[sizes == 0] = 1.0
+    return sizes, targets / sizes
+
+
+def pack(precision, targets, first=None):
+    """Strengths of one complex transform: the weights and the first target, or two targets from a number on.
+
+    Transforms of real strengths are Hermitian, which parts them again.
+    """
+    if first is None:
+        return precision * (1 + 1j * targets[:, 0])
+    pair = targets[:, first : first + 2]
+    return precision * (pair[:, 0] + (1j * pair[:, 1] if pair.shape[1] == 2 else 0))
+
+
+def add_pair(sums, first, transform, mirrored, sizes):
+    """Add the two parts of a packed transform to the sums of two targets, or of the last one."""
+    sums[first] += (transform + mirrored) * (sizes[first] / 2)
+    if first + 1 < len(sums):
+        sums[first + 1] += (transform - mirrored) * (sizes[first + 1] / 2j)
+
+
+def gram_of_modes(n_frequencies, modes_of):
+    """Gram matrix from sums on modes.
+
+    Parameters
+    ----------
+    n_frequencies : int
+        Number of frequencies, the zero vector first.
+    modes_of : callable
+        Sums on the differences and on the sums of some of the frequencies, given as a slice, and all of them.
+    """
+    gram = np.empty((2 * n_frequencies, 2 * n_frequencies))
+    step = max(1, _ROW_BLOCK // n_frequencies)
+    for start in range(0, n_frequencies, step):
+        difference, total = modes_of(slice(start, start + step))
+        block = gram[2 * start : 2 * (start + step)]
+        block[0::2, 0::2] = (total.real + difference.real) / 2
+        block[1::2, 1::2] = (difference.real - total.real) / 2
+        block[1::2, 0::2] = (total.imag + difference.imag) / 2
+        block[0::2, 1::2] = (total.imag - difference.imag) / 2
+    return _without_zero_sine(gram)
+
+
+def moments_of_modes(values):
+    """Sums of products of columns and targets, from those on the frequencies, shape (n_outputs, n_frequencies)."""
+    return np.stack([values.T.real, values.T.imag], axis=1).reshape(2 * values.shape[1], -1)[_kept(values.shape[1])]
+
+
+def collapse(covariance, size, places, wave=None):
+    """Modes of a quadratic form of the columns, or of their derivatives: its terms summed over equal modes.
+
+    Parameters
+    ----------
+    covariance : ndarray of shape (n_columns, n_columns)
+        Matrix of the form.
+    size : int
+        Number of modes.
+    places : callable
+        Numbers of the modes of the differences and of the sums of some frequencies, given as a slice, and all of them.
+    wave : ndarray of shape (n_frequencies,), optional
+        Factors of the derivatives.
+    """
+    n_frequencies = (len(covariance) + 1) // 2
+    modes = np.zeros(size, dtype=complex)
+    sign = 1 if wave is None else -1  # of i times i
+    wave = np.ones(n_frequencies) if wave is None else wave
+    step = max(1, _ROW_BLOCK // n_frequencies)
+    padded = np.insert(np.insert(covariance, 1, 0.0, axis=0), 1, 0.0, axis=1)
+    for start in range(0, n_frequencies, step):
+        rows = slice(start, start + step)
+        block = padded[2 * start : 2 * (start + step)]
+        cos_cos, sin_sin = block[0::2, 0::2], block[1::2, 1::2]
+        cos_sin, sin_cos = block[0::2, 1::2], block[1::2, 0::2]
+        product = wave[rows, None] * wave / 2
+        difference, total = places(rows)
+        for target, real, imaginary in (
+            (difference, product * (cos_cos + sin_sin), product * (cos_sin - sin_cos)),
+            (total, sign * product * (cos_cos - sin_sin), -sign * product * (cos_sin + sin_cos)),
+        ):
+            modes += np.bincount(target.ravel(), real.ravel(), size)
+            modes += 1j * np.bincount(target.ravel(), imaginary.ravel(), size)
+    return modes
 
 
 def _strides(shape):

@@ -65,6 +65,10 @@ class TorchFactor:
         triangle = self.tensor.T if transpose else self.tensor
         return torch.linalg.solve_triangular(triangle, right, upper=transpose).cpu().numpy().reshape(values.shape)
 
+    def weights(self, root, moment, output):
+        """Posterior mean of the weights, from the moments of an output over the noise variance."""
+        return root * self.solve(self.solve(root * moment), transpose=True)
+
     def inverse_diagonal(self):
         """Diagonal of the inverse of B: sums of squares, which cannot cancel, of the columns of the inverse of L."""
         return torch.linalg.vector_norm(self._inverse(), dim=0).square_().cpu().numpy()
@@ -76,7 +80,7 @@ class TorchFactor:
 
     def _inverse(self):
         inverse = torch.zeros_like(self.tensor)
-        _invert_lower(self.tensor, inverse)
+        invert_lower(self.tensor, inverse)
         return inverse
 
     def __getstate__(self):
@@ -87,7 +91,7 @@ class TorchFactor:
         self.tensor = to_device(state["lower"], self.device)
 
 
-def _invert_lower(lower, inverse):
+def invert_lower(lower, inverse):
     """Inverse of a lower triangle into a matrix of zeros, by halves: nearly all of the work are matrix products."""
     size = len(lower)
     if size <= _LEAF:
@@ -96,6 +100,6 @@ def _invert_lower(lower, inverse):
         return
     half = _LEAF * ((size + _LEAF) // (2 * _LEAF))
     first, second = slice(0, half), slice(half, size)
-    _invert_lower(lower[first, first], inverse[first, first])
-    _invert_lower(lower[second, second], inverse[second, second])
+    invert_lower(lower[first, first], inverse[first, first])
+    invert_lower(lower[second, second], inverse[second, second])
     inverse[second, first].addmm_(inverse[second, second], lower[second, first] @ inverse[first, first], alpha=-1)

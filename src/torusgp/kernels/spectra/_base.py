@@ -67,6 +67,13 @@ class Spectrum(ABC):
     def kernel(self, phase, length_scale):
         """Evaluate the kernel itself at phase differences in radians."""
 
+    def log_coefficients_and_gradient(self, frequency, length_scale):
+        """Both of the above, which some families have together for the price of one."""
+        return (
+            self.log_coefficients(frequency, length_scale),
+            self.log_coefficients_gradient(frequency, length_scale),
+        )
+
     def coefficients(self, frequency, length_scale):
         """Coefficients of the Fourier series, one for each entry of ``frequency``."""
         return np.exp(self.log_coefficients(frequency, length_scale))

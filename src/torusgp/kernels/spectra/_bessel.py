@@ -28,7 +28,7 @@ _N_HANKEL_TERMS = 40  # each term is at most half the one before it
 
 
 def _debye_polynomials(n_terms):
-    """Coefficients of U_j(p) / p^j and (V_j(p) - U_j(p)) / p^j in powers of p^2, highest first."""
+    """Coefficients of U_j(p) / p^j and (V_j(p) - U_j(p)) / p^j in powers of p^2, as matrices (power, j - 1)."""
     u = [Fraction(1)]  # u[i] multiplies p^i
     values, differences = [], []
     for j in range(1, n_terms):
@@ -47,9 +47,12 @@ def _debye_polynomials(n_terms):
             _shifted(derivative, 4, Fraction(1)),
         )
         u = following
-        values.append([float(c) for c in u[j : 3 * j + 1 : 2]][::-1])
-        differences.append([float(c) for c in difference[j : 3 * j + 1 : 2]][::-1])
-    return values, differences
+        values.append(u[j : 3 * j + 1 : 2])
+        differences.append(difference[j : 3 * j + 1 : 2])
+    return tuple(
+        np.array([[float(c) for c in one] + [0.0] * (n_terms - len(one)) for one in some]).T
+        for some in (values, differences)
+    )
 
 
 def _shifted(polynomial, power, factor):
@@ -67,14 +70,10 @@ _DEBYE_U, _DEBYE_V_MINUS_U = _debye_polynomials(_N_DEBYE_TERMS)
 
 def _debye(order, argument):
     hypotenuse = np.hypot(order, argument)
-    p = order / hypotenuse
-    p_squared = p * p
-    sum_u, sum_difference = np.ones_like(p), np.zeros_like(p)
-    power = np.ones_like(p)
-    for u, difference in zip(_DEBYE_U, _DEBYE_V_MINUS_U, strict=True):
-        power = power / hypotenuse  # (p / order)^j
-        sum_u += power * np.polyval(u, p_squared)
-        sum_difference += power * np.polyval(difference, p_squared)
+    powers = np.vander((order / hypotenuse) ** 2, _N_DEBYE_TERMS, increasing=True)  # of p^2
+    terms = np.vander(1 / hypotenuse, _N_DEBYE_TERMS, increasing=True)[:, 1:]  # (p / order)^j
+    sum_u = 1 + np.einsum("ij,ij->i", terms, powers @ _DEBYE_U)
+    sum_difference = np.einsum("ij,ij->i", terms, powers @ _DEBYE_V_MINUS_U)
     excess = order * (order / (hypotenuse + argument))  # hypotenuse - argument, without cancellation
     log_value = excess - order * np.arcsinh(order / argument) - 0.5 * np.log(2 * np.pi * hypotenuse) + np.log(sum_u)
     return log_value, excess + hypotenuse * (sum_difference / sum_u)

@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln
 
 from torusgp.kernels.spectra._base import Spectrum, check_frequency, check_positive
 from torusgp.kernels.spectra._bessel import log_scaled_bessel
 from torusgp.kernels.spectra._matern import check_smoothness, matern_correlation
 
 _NEGLIGIBLE = 42.0  # exp(-42) = 6e-19
-_TABLE_ORDERS = 64
+_TABLE_ORDERS = 64  # in the first table; each further one has twice as many as all before it
+_MOST_TABLES = 7  # up to order 4096: beyond, orders are few and far between
 _TABLE_CHUNK = 64
 
 
@@ -84,8 +85,13 @@ class _GammaMixture(Spectrum):
 
     def log_coefficients_gradient(self, frequency, length_scale):
         """Derivatives of the log coefficients with respect to the logarithm of the length scale."""
+        return self.log_coefficients_and_gradient(frequency, length_scale)[1]
+
+    def log_coefficients_and_gradient(self, frequency, length_scale):
+        """Both of the above."""
+        log_value, mean = self._integrate(frequency, length_scale)
         # Integration by parts moves the derivative from the Bessel function to the density of s.
-        return 2 * self.sign * (self.shape - self._integrate(frequency, length_scale)[1])
+        return log_value, 2 * self.sign * (self.shape - mean)
 
     def _log_density(self, s):
         u = s - np.log(self.shape)
@@ -100,32 +106,32 @@ class _GammaMixture(Spectrum):
         offset = self._offset(length_scale)
         distinct, inverse = np.unique(frequency, return_inverse=True)
         log_value, mean = np.empty(distinct.size), np.empty(distinct.size)
-        low = (distinct < _TABLE_ORDERS) & (distinct == np.floor(distinct))
-        if low.any():
-            log_value[low], mean[low] = self._integrate_tabulated(distinct[low].astype(int), offset)
-        if not low.all():
-            log_value[~low], mean[~low] = self._integrate_in_blocks(distinct[~low], offset)
+        octave = np.maximum(np.frexp(distinct / _TABLE_ORDERS)[1], 0)  # number of the table of an order
+        # Peaks of high orders stay wide only if their place depends on the length scale rather than on the order.
+        tabulated = (octave < (_MOST_TABLES if self.sign < 0 else 1)) & (distinct == np.floor(distinct))
+        for table in np.unique(octave[tabulated]).tolist():
+            own = tabulated & (octave == table)
+            log_value[own], mean[own] = self._integrate_tabulated(distinct[own].astype(int), offset, table)
+        if not tabulated.all():
+            log_value[~tabulated], mean[~tabulated] = self._integrate_in_blocks(distinct[~tabulated], offset)
         shape = frequency.shape
         return log_value[inverse].reshape(shape), mean[inverse].reshape(shape)
 
-    def _integrate_tabulated(self, orders, offset):
-        """Low orders: one grid for all, aligned so that Bessel functions are computed once for all length scales."""
+    def _integrate_tabulated(self, orders, offset, octave):
+        """Orders of one table: one grid for all, aligned so that its Bessel functions serve all length scales."""
         lower, upper = self._range(float(orders.max()), offset)
         # A bound on the curvature of the log integrand at its peak, where e^s = shape + sign * slope.
         curvature = self.shape + 0.5 + (2 * float(orders.max()) if self.sign > 0 else 0.0)
         step = 0.2 / 2 ** np.ceil(max(0.0, np.log2(0.2 * np.sqrt(curvature) / 0.45)))
         ends = sorted((offset + self.sign * lower, offset + self.sign * upper))  # in log a
         first, last = int(ends[0] // (step * _TABLE_CHUNK)), int(ends[1] // (step * _TABLE_CHUNK))
-        table = np.concatenate([_bessel_table(step, chunk) for chunk in range(first, last + 1)])[:, orders]
+        chunks = [_bessel_table(step, chunk, octave) for chunk in range(first, last + 1)]
+        table = np.concatenate(chunks)[:, orders - _table_orders(octave)[0]]
         log_argument = step * np.arange(first * _TABLE_CHUNK, (last + 1) * _TABLE_CHUNK)
         s = self.sign * (log_argument - offset)
         with np.errstate(over="ignore"):  # far outside the range the density underflows to zero
             log_terms = self._log_density(s)[:, None] + table
-        peak = log_terms.max(axis=0)
-        terms = np.exp(log_terms - peak)
-        total = terms.sum(axis=0)
-        gamma = np.exp(np.minimum(s, 700.0))
-        return peak + np.log(step * total), np.where(terms > 0, terms * gamma[:, None], 0.0).sum(axis=0) / total
+        return _trapezoid(log_terms, s, step)
 
     def _integrate_in_blocks(self, frequency, offset):
         """High or fractional orders, in rising order: the grid follows the peaks, which are narrow and wander."""
@@ -138,8 +144,7 @@ class _GammaMixture(Spectrum):
         for start, stop, (s, step) in zip(starts, stops, grids, strict=True):
             block = slice(start, stop)
             log_terms = self._log_integrand(frequency[block], s[:, None], offset)
-            log_value[block] = logsumexp(log_terms, axis=0) + np.log(step)
-            mean[block] = np.exp(logsumexp(log_terms + s[:, None], axis=0) + np.log(step) - log_value[block])
+            log_value[block], mean[block] = _trapezoid(log_terms, s, step)
         return log_value, mean
 
     def _grids(self, first, last, offset):
@@ -181,11 +186,25 @@ class _GammaMixture(Spectrum):
         return lower, upper
 
 
+def _trapezoid(log_terms, s, step):
+    """Logarithms of sums over a grid in s, and the means of exp(s) under their terms."""
+    peak = log_terms.max(axis=0)
+    terms = np.exp(log_terms - peak)
+    used = (terms > 0).any(axis=1)  # elsewhere exp(s) may overflow
+    total = terms.sum(axis=0)
+    return peak + np.log(step * total), np.exp(s[used]) @ terms[used] / total
+
+
+def _table_orders(octave):
+    """Orders of a table: the first holds those below 64, every other one an octave."""
+    return np.arange(_TABLE_ORDERS * 2 ** (octave - 1) if octave else 0, _TABLE_ORDERS * 2**octave)
+
+
 @lru_cache(maxsize=1024)
-def _bessel_table(step, chunk):
-    """Logarithms of the scaled Bessel functions of low orders, on one chunk of a grid in log a."""
+def _bessel_table(step, chunk, octave):
+    """Logarithms of the scaled Bessel functions of an octave of orders, on one chunk of a grid in log a."""
     log_argument = step * np.arange(chunk * _TABLE_CHUNK, (chunk + 1) * _TABLE_CHUNK)
-    return log_scaled_bessel(np.arange(_TABLE_ORDERS), _argument(log_argument)[:, None])[0]
+    return log_scaled_bessel(_table_orders(octave), _argument(log_argument)[:, None])[0]
 
 
 def _argument(log_argument):
