@@ -320,6 +320,8 @@ class TestDecimalCommas:
             ("y;x\n1.234;0\n1,5;0\n", "auto", r"line 3: '1,5' in column 'y' has a comma, but '1\.234' a point"),
             ("y;x\n1.234;0\n1,5;0\n", ",", r"line 2: '1\.234' in column 'y' has a point, but a comma marks"),
             ("y;x\n1;0,5\n1.234;0\n", "auto", r"line 3: '1\.234' in column 'y' has a point, but column 'x' has dec"),
+            ("y;x\n1.536;0\n989;0\n", "auto", r"line 2: '1\.536' in column 'y' may .* in thousands.*--decimal \. "),
+            ("y\tx\n1\t0\n12.500\t2.000\n", "auto", r"line 3: '12\.500' in column 'y' may .* in thousands"),
             ("y;x\n1.000;0\n2;0\n", ",", r"line 2: '1\.000' in column 'y' has a point, but a comma marks"),
             ("y;x\n1,5;0\n", ".", r"line 2: '1,5' in column 'y' is not a number, as a point marks decimals"),
             ("y;x\n1,5;0\nhigh;0\n", "auto", "line 3: 'high' in column 'y' is not a number"),
@@ -331,6 +333,13 @@ class TestDecimalCommas:
         path = write(text)
         with raises(path, message):
             numeric_column(read_table(path), "y", path, decimal)
+
+    @pytest.mark.parametrize("shown", ["0.500", "1.5", "1.5360", "0.0", "1234.567", "-0.125"])
+    @pytest.mark.parametrize("column", ["y", "x"])
+    def test_a_point_that_cannot_part_thousands_shows_what_the_others_mean(self, write, shown, column):
+        row = {"y": "989", "x": "0"} | {column: shown}
+        path = write(f"y;x\n1.536;0\n{row['y']};{row['x']}\n")
+        assert numeric_column(read_table(path), "y", path)[0] == 1.536
 
     @pytest.mark.parametrize(
         ("text", "decimal", "values"),

@@ -16,6 +16,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from torusgp.libraries import require
+
 FIXED_OFFSETS = "fixed offsets"  # such as +10:00: one zone has several of them in the course of a year
 _OFFSET = r"(?: ?(Z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d){0,2}))?"  # seconds: before zones, towns had clocks of their own
 _TIME = re.compile(
@@ -244,12 +246,7 @@ class Times:
 
     def moved_to(self, zone):
         """The same moments on the clock of a zone, as a pandas DatetimeIndex that knows it."""
-        try:
-            import pandas
-        except ImportError as error:
-            raise ImportError(
-                'Moving times to another time zone needs pandas. Install it with: pip install "torusgp[io]"'
-            ) from error
+        pandas = require("pandas", "io", "Moving times to another time zone needs")
         return pandas.DatetimeIndex(self.stamps - self.offsets).tz_localize("UTC").tz_convert(zone)
 
 
