@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from torusgp.data.checkpoints import Checkpoint, CheckpointError
+from torusgp.data.checkpoints import Checkpoint, CheckpointError, exclusive
 from torusgp.data.progress import show_progress
 from torusgp.data.sources import as_source
 from torusgp.data.sources._chunk import batches, joined
@@ -30,7 +30,7 @@ from torusgp.engine.inference import LinearStatistics
 from torusgp.engine.marginals import Marginals
 from torusgp.kernels.index_sets import IndexSet
 from torusgp.kernels.product import ProductKernel, to_phases
-from torusgp.storage.archives import load_archive, save_archive
+from torusgp.storage.archives import decoding, load_archive, save_archive
 
 _LAYOUT = 1  # version of the file
 _BLOCK_ROWS = 2**19  # rows that are worked on at once, by one thread
@@ -226,7 +226,8 @@ class SufficientStatistics:
             See :meth:`from_data`.
         checkpoint : path, optional
             File that holds the statistics so far and the position in the source. After a crash the same call goes on
-            from there. It stays when the pass is complete, and then holds the result.
+            from there. It stays when the pass is complete, and then holds the result. While a pass lasts, another
+            one with the same file is refused.
         checkpoint_seconds : float, default=30.0
             Time between two writes of it, at least.
         progress : bool or callable, optional
@@ -260,8 +261,9 @@ class SufficientStatistics:
             device=device,
             precision=precision,
         )
-        checkpoint = None if checkpoint is None else Checkpoint(checkpoint, checkpoint_seconds)
-        return empty.add_source(source, ChosenInputs(chosen), checkpoint, progress)
+        with exclusive(checkpoint):
+            point = None if checkpoint is None else Checkpoint(checkpoint, checkpoint_seconds)
+            return empty.add_source(source, ChosenInputs(chosen), point, progress)
 
     def add_source(self, source, layout, checkpoint=None, progress=None, saved=None):
         """Add the rows of a source, or what is left of it after a checkpoint.
@@ -318,13 +320,15 @@ class SufficientStatistics:
         """Statistics of a checkpoint, which have to be of the same kind as these."""
         if checkpoint.content is None:
             return self
-        found = SufficientStatistics.from_archive(checkpoint.content["statistics"], checkpoint.arrays)
+        with decoding(checkpoint.path):
+            found = SufficientStatistics.from_archive(checkpoint.content["statistics"], checkpoint.arrays)
+            their_columns = checkpoint.content["columns"]
         different = [
             name
             for name, same in (
                 ("frequencies", found.index_set == self.index_set),
                 ("period", np.array_equal(np.asarray(found.period), np.asarray(self.period))),
-                ("choice of columns", np.array_equal(checkpoint.content["columns"], columns)),
+                ("choice of columns", np.array_equal(their_columns, columns)),
                 ("number of outputs", (found.n_outputs, found.n_plain) == (self.n_outputs, self.n_plain)),
                 ("backend", found.backend == self.backend),
                 ("tolerance", found.tolerance == self.tolerance),
@@ -335,7 +339,7 @@ class SufficientStatistics:
         if different:
             raise CheckpointError(
                 f"{checkpoint.path} was written with another {' and '.join(different)}: {found!r}, columns "
-                f"{checkpoint.content['columns']}. Delete that file to start anew, or name another one."
+                f"{their_columns}. Delete that file to start anew, or name another one."
             )
         found.n_threads = self.n_threads
         return found
@@ -404,6 +408,22 @@ class SufficientStatistics:
                 f"{self._n_rows} rows were given, but {self._sums.n_rows} were summed: was adding rows broken off? "
                 "Gather the statistics anew, from all rows or from a checkpoint."
             )
+
+    def _check_stored(self, sums):
+        """Raise if stored numbers are not of the shapes that belong together, or cannot be sums of finite rows."""
+        stored = {"shift": self.shift, "scale": self.scale, "squares": self.squares, "cross": self._cross, **sums}
+        n_targets = self.n_outputs + self.n_plain
+        shapes = dict.fromkeys(("shift", "scale", "squares"), (n_targets,)) | {"cross": (n_targets, self.n_plain)}
+        shapes |= {name: array.shape for name, array in self._sums.to_arrays().items()}
+        kinds = {name: array.dtype.kind for name, array in self._sums.to_arrays().items()}
+        for name, array in stored.items():
+            fits = array.shape == shapes.get(name, array.shape) and array.dtype.kind == kinds.get(name, "f")
+            if not fits or not np.isfinite(array).all():
+                raise ValueError(f"the stored array {name!r} is not finite, or not of the shape {shapes.get(name)}.")
+        if not (self.n_samples >= 0 and np.isfinite([self.n_samples, self.log_precision]).all()):
+            raise ValueError(f"the stored number of rows is {self.n_samples!r}.")
+        if not ((self.scale > 0).all() and (self.squares >= 0).all()):
+            raise ValueError("stored scales and sums of squares are negative.")
 
     def _check_stored_sums(self):
         r"""Raise if the sums of a file are of fewer rows than it says, as older versions wrote with ``n_threads=-1``.
@@ -652,14 +672,17 @@ class SufficientStatistics:
     @classmethod
     def load(cls, path):
         """Read statistics written by :meth:`save`."""
-        return cls.from_archive(*load_archive(path, "SufficientStatistics", _LAYOUT)[:2])
+        content, arrays, _ = load_archive(path, "SufficientStatistics", _LAYOUT)
+        with decoding(path):
+            return cls.from_archive(content, arrays)
 
     @classmethod
     def from_archive(cls, content, arrays):
         """Statistics from what :meth:`to_archive` gave."""
-        index_set = IndexSet(
-            arrays["frequencies"], arrays.get("indices"), content["set_name"], content["max_interaction"]
-        )
+        frequencies = arrays["frequencies"]
+        if frequencies.dtype.kind != "i" or frequencies.ndim != 2 or frequencies[0].any():
+            raise ValueError("stored frequencies have to be whole numbers, the zero vector first.")
+        index_set = IndexSet(frequencies, arrays.get("indices"), content["set_name"], content["max_interaction"])
         period = arrays["period"] if arrays["period"].ndim else float(arrays["period"])
         result = cls(
             index_set,
@@ -673,7 +696,9 @@ class SufficientStatistics:
         result.shift, result.scale, result.squares = arrays["shift"], arrays["scale"], arrays["squares"]
         result._cross = arrays.get("cross", result._cross)
         result.marginals = Marginals.from_arrays(arrays)
-        result._sums.set_arrays({name[5:]: array for name, array in arrays.items() if name.startswith("sums_")})
+        sums = {name[5:]: array for name, array in arrays.items() if name.startswith("sums_")}
+        result._check_stored(sums)
+        result._sums.set_arrays(sums)
         result._n_rows = result._sums.n_rows
         result._check_stored_sums()
         return result

@@ -11,8 +11,9 @@ import numpy as np
 from torusgp.estimators import layout1
 from torusgp.estimators.settings import Torch, make_settings
 from torusgp.estimators.short_form import DEFAULT_FAMILY
-from torusgp.fitting.files import fit_from_archive, fit_to_archive
-from torusgp.storage.archives import load_archive, save_archive
+from torusgp.fitting.files import check_fit, fit_from_archive, fit_to_archive
+from torusgp.fitting.likelihoods import check_likelihood
+from torusgp.storage.archives import decoding, load_archive, save_archive
 from torusgp.storage.serialisation import from_json, to_json
 
 _KIND, _LAYOUT = "TorusGPRegressor", 2
@@ -28,12 +29,15 @@ def save_regressor(model: Any, path: Any, notes: Any = None) -> None:
 def load_regressor(cls: Any, path: Any) -> Any:
     """Read a regressor written by :func:`save_regressor`, or by an earlier version."""
     content, arrays, layout = load_archive(path, _KIND, _LAYOUT)
-    model = _unfitted(cls, content)
-    read = layout1.fit if layout == 1 else fit_from_archive
-    fit = read(content, arrays, make_settings(model).compute)
-    restore_inputs(model, content)
-    model.set_fit(fit)
-    model.notes_ = content.get("notes")
+    with decoding(path):
+        model = _unfitted(cls, content)
+        read = layout1.fit if layout == 1 else fit_from_archive
+        check_likelihood(model.likelihood)
+        fit = read(content, arrays, make_settings(model).compute)
+        restore_inputs(model, content)
+        check_fit(fit, model.n_features_in_)
+        model.set_fit(fit)
+        model.notes_ = content.get("notes")
     return model
 
 
@@ -50,8 +54,13 @@ def describe(model: Any) -> dict[str, Any]:
 def restore_inputs(model: Any, content: dict[str, Any]) -> None:
     """Give an estimator the shape of the inputs and targets that it had."""
     model.n_features_in_, model._y_ndim = content["n_features_in"], content["y_ndim"]
-    if content["feature_names_in"]:
-        model.feature_names_in_ = np.array(content["feature_names_in"], dtype=object)
+    if not isinstance(model.n_features_in_, int) or model._y_ndim not in (1, 2):
+        raise ValueError(f"{model.n_features_in_!r} inputs and {model._y_ndim!r} axes of targets are stored.")
+    names = content["feature_names_in"]
+    if names:
+        if len(names) != model.n_features_in_ or not all(isinstance(name, str) for name in names):
+            raise ValueError(f"{names!r} are not the names of {model.n_features_in_} inputs.")
+        model.feature_names_in_ = np.array(names, dtype=object)
 
 
 def _to_stored(model: Any) -> Any:
