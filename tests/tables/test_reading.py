@@ -12,7 +12,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from torusgp.tables.calendar import CalendarPhases
-from torusgp.tables.reading import TableError, complete_rows, holds_numbers, numeric_column, read_table, time_column
+from torusgp.tables.reading import (
+    TableError,
+    complete_rows,
+    holds_numbers,
+    numeric_column,
+    read_table,
+    table_without_loss,
+    time_column,
+)
 
 pq = pytest.importorskip("pyarrow.parquet", reason="Parquet needs pyarrow")
 
@@ -567,3 +575,29 @@ class TestCompleteRows:
         columns = [numeric_column(read_table(path), name, path) for name in "xy"]
         with raises(path, r"No row is left"):
             complete_rows(columns, path, drop=True)
+
+
+class TestColumnsThatAreKept:
+    """What is written again beside predictions is what was read."""
+
+    LARGE = 2**53 + 1
+
+    def test_text(self, write):
+        path = write(f"id;large;gaps;x;y;name\n007;{self.LARGE};{self.LARGE};1;1.50;a\n010;1;;2;2;b\n")
+        kept = table_without_loss(read_table(path), path)
+        assert kept["id"].tolist() == ["007", "010"]
+        assert kept["large"].tolist() == [self.LARGE, 1]
+        assert kept["gaps"].tolist() == [str(self.LARGE), ""]
+        assert kept["x"].tolist() == [1, 2]
+        assert kept["y"].tolist() == [1.5, 2.0]
+        assert kept["name"].tolist() == ["a", "b"]
+
+    def test_parquet(self, tmp_path):
+        path = tmp_path / "table.parquet"
+        columns = {"id": ["007", None], "large": pd.array([self.LARGE, None], dtype="Int64")}
+        pd.DataFrame(columns).to_parquet(path)
+        kept = table_without_loss(read_table(path), path)
+        assert kept["id"].tolist()[0] == "007"
+        assert kept["large"].tolist()[0] == self.LARGE
+        kept.to_parquet(tmp_path / "again.parquet")
+        assert pq.read_table(tmp_path / "again.parquet").column("large").to_pylist() == [self.LARGE, None]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from torusgp.checks import check_noise_size, check_numbers, check_size
 from torusgp.data.checkpoints import Checkpoint, CheckpointError, exclusive
 from torusgp.data.progress import show_progress
 from torusgp.data.sources import as_source
@@ -29,7 +30,7 @@ from torusgp.engine.backends import (
 from torusgp.engine.inference import LinearStatistics
 from torusgp.engine.marginals import Marginals
 from torusgp.kernels.index_sets import IndexSet
-from torusgp.kernels.product import ProductKernel, to_phases
+from torusgp.kernels.product import ProductKernel, check_turns, to_phases
 from torusgp.storage.archives import decoding, load_archive, save_archive
 
 _LAYOUT = 1  # version of the file
@@ -170,6 +171,7 @@ class SufficientStatistics:
         -------
         SufficientStatistics
         """
+        check_numbers(y, "y")
         y = np.asarray(y, dtype=float)
         name = choose_backend(backend, index_set.frequencies, len(y), device)
         n_outputs = 1 if y.ndim == 1 else y.shape[1]
@@ -363,7 +365,7 @@ class SufficientStatistics:
             self.shift = np.average(y, axis=0, weights=precision)
             spread = np.sqrt(np.average((y - self.shift) ** 2, axis=0, weights=precision))
             # a spread that is all rounding would blow rounding up
-            self.scale = np.where(spread > 1e-12 * np.abs(self.shift), spread, 1.0)
+            self.scale = np.where(spread > 1e-14 * np.abs(self.shift), spread, 1.0)
             self.scale[self.scale == 0] = 1.0
         self._n_rows += len(X)
         self._add_blocks(X, y, precision)
@@ -444,6 +446,9 @@ class SufficientStatistics:
 
     def _check_rows(self, X, y, sample_weight, noise_scale, plain):
         """Checked inputs, targets with plain columns after them, weights and precisions."""
+        given = {"X": X, "y": y, "sample_weight": sample_weight, "noise_scale": noise_scale, "plain": plain}
+        for name, values in given.items():
+            check_numbers(values, name)
         X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
         y = y[:, None] if y.ndim == 1 else y
         dimension, n_outputs = self.index_set.dimension, self.n_outputs
@@ -466,15 +471,12 @@ class SufficientStatistics:
             noise_scale = np.asarray(noise_scale, dtype=float)
             if noise_scale.shape != (len(X),) or not (np.isfinite(noise_scale) & (noise_scale > 0)).all():
                 raise ValueError("noise_scale must hold one finite, positive number for each row.")
-            with np.errstate(over="ignore", divide="ignore"):
-                precision = weight / noise_scale**2
-            if not np.isfinite(precision).all():
-                raise ValueError(
-                    f"noise_scale is as small as {noise_scale.min():.3g}, whose inverse square is no finite number: "
-                    "give it in other units, only ratios matter."
-                )
+            check_noise_size(noise_scale)
+            precision = weight / noise_scale**2
         if not (np.isfinite(X).all() and np.isfinite(y).all()):
             raise ValueError("X and y must be finite, they hold NaN or infinity.")
+        check_size(y, "y")
+        check_turns(X, self.period)
         return X, y, weight, precision
 
     def __iadd__(self, other):
@@ -738,7 +740,7 @@ def _input_positions(columns, source, dimension):
         raise ValueError(f"{dimension} columns are needed, one for each dimension; got {list(columns)}, {available}.")
     positions = [names.index(one) if one in names else one for one in columns]
     for one in positions:
-        if isinstance(one, str) or not 0 <= one < source.n_inputs:
+        if isinstance(one, bool) or not isinstance(one, int | np.integer) or not 0 <= one < source.n_inputs:
             raise ValueError(f"There is no column {one!r}: {available}.")
     return positions
 

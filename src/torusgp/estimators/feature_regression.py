@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from torusgp.checks import check_numbers, check_size
 from torusgp.engine.inference import LinearStatistics, Posterior, evidence, with_wall
 from torusgp.estimators.features import IndexSetFourierFeatures
 from torusgp.fitting.prior import BROAD
@@ -104,8 +105,12 @@ class BayesianFeatureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         -------
         self
         """
+        check_numbers(X)
+        check_numbers(y, "y")
         X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float64)
-        if isinstance(self.learn, str) or set(self.learn) - {*_VARIANCES, *_OF_TRANSFORMER}:
+        check_size(y, "y")
+        is_one = isinstance(self.learn, str) or not np.iterable(self.learn)
+        if is_one or set(self.learn) - {*_VARIANCES, *_OF_TRANSFORMER}:
             raise ValueError(
                 f"learn may hold {', '.join(map(repr, _VARIANCES + _OF_TRANSFORMER))}, got {self.learn!r}."
             )
@@ -237,6 +242,7 @@ class BayesianFeatureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             With ``return_std``.
         """
         check_is_fitted(self)
+        check_numbers(X)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         posterior = self._posterior
         mean = np.empty((len(X), len(self._center)))

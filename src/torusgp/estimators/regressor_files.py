@@ -23,6 +23,12 @@ _TECHNICAL = ("n_threads", "verbose", "backend")  # parameters that say how, not
 def save_regressor(model: Any, path: Any, notes: Any = None) -> None:
     """Write a fitted regressor to a file, with notes that JSON can hold."""
     content, arrays = fit_to_archive(model.fit_)
+    changed = _differences(type(model)(**model._parameters_of_fit), model)
+    if changed:
+        raise ValueError(
+            f"{', '.join(changed)} changed after the fit: a file would say other things than the model does. Fit "
+            "again, or set back what was changed."
+        )
     save_archive(path, _KIND, _LAYOUT, {**content, **describe(model), "notes": notes}, arrays)
 
 
@@ -31,6 +37,7 @@ def load_regressor(cls: Any, path: Any) -> Any:
     content, arrays, layout = load_archive(path, _KIND, _LAYOUT)
     with decoding(path):
         model = _unfitted(cls, content)
+        model.forget()
         read = layout1.fit if layout == 1 else fit_from_archive
         check_likelihood(model.likelihood)
         fit = read(content, arrays, make_settings(model).compute)
@@ -85,7 +92,13 @@ def _unfitted(cls: Any, content: dict[str, Any]) -> Any:
 
 def same_parameters(model: Any, content: dict[str, Any]) -> bool:
     """Whether a model would be fitted as the one that a file describes."""
-    both = [_to_stored(one)["dict"] for one in (model, _unfitted(type(model), content))]
-    for one in both:
-        one["kernel"] = one["kernel"] or DEFAULT_FAMILY
-    return all(json.dumps(both[0][name]) == json.dumps(both[1][name]) for name in both[0] if name not in _TECHNICAL)
+    return not _differences(model, _unfitted(type(model), content))
+
+
+def _differences(one: Any, other: Any) -> list[str]:
+    """Names of the parameters that make two models different."""
+    both = [_to_stored(each)["dict"] for each in (one, other)]
+    for stored in both:
+        stored["kernel"] = stored["kernel"] or DEFAULT_FAMILY
+    names = [name for name in both[0] if name not in _TECHNICAL]
+    return [name for name in names if json.dumps(both[0][name]) != json.dumps(both[1][name])]

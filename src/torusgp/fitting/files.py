@@ -173,7 +173,8 @@ def fit_to_archive(fit: Fit) -> tuple[dict[str, Any], dict[str, Any]]:
     arrays["noise_variance"] = fit.fitted.noise_variance
     if fit.fitted.spectrum is not None:
         arrays["spectrum"] = fit.fitted.spectrum
-    return {**content, "statistics": statistics, "center": fit.fitted.center}, arrays
+    more = {"statistics": statistics, "center": fit.fitted.center, "noise_unit": fit.fitted.prior.noise_unit}
+    return {**content, **more}, arrays
 
 
 def fit_from_archive(content: dict[str, Any], arrays: dict[str, Any], compute: Compute) -> Fit:
@@ -182,7 +183,8 @@ def fit_from_archive(content: dict[str, Any], arrays: dict[str, Any], compute: C
     sums = {name[11:]: array for name, array in arrays.items() if name.startswith("statistics_")}
     statistics = SufficientStatistics.from_archive(content["statistics"], sums)
     model = outcome.model
-    prior = Prior(model.torus, model.terms, model.columns, arrays["intercept_variance"], model.has_trend)
+    unit = _positive(content.get("noise_unit", 1.0))
+    prior = Prior(model.torus, model.terms, model.columns, arrays["intercept_variance"], model.has_trend, unit)
     fitted = FittedTorusGP(
         prior,
         outcome.learned.parameters,

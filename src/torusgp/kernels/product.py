@@ -4,6 +4,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from torusgp.checks import check_numbers
 from torusgp.kernels.certificates import dropped_sum, mass_by_order
 from torusgp.kernels.index_sets import IndexSet
 from torusgp.kernels.index_sets._checks import check_max_interaction
@@ -19,6 +20,7 @@ FAMILIES: dict[str, Spectrum] = {
     "torus_matern": TorusMatern(),
 }
 
+_MOST_TURNS = 1e12  # from zero: beyond, a phase is known to a thousandth of a turn at best
 _CHUNK_ENTRIES = 2**21  # entries of a Gram matrix computed at once
 _SHORT_TABLE = 256  # orders that are computed whether they occur or not
 
@@ -394,6 +396,7 @@ def to_phases(X, period):
     -------
     ndarray of shape (n_samples, dimension)
     """
+    check_numbers(X)
     X = np.asarray(X, dtype=float)
     if np.ndim(period) < 2:
         phases = np.empty(X.shape[::-1])  # each dimension contiguous, as whoever works on phases wants them
@@ -402,6 +405,20 @@ def to_phases(X, period):
         return phases.T
     turns = X @ np.linalg.inv(period)
     return 2 * np.pi * (turns - np.floor(turns))
+
+
+def check_turns(X, period):
+    """Raise if inputs lie so many periods from zero that rounding has taken their phases."""
+    largest = max(X.max(initial=0.0), -X.min(initial=0.0))
+    smallest = np.min(np.linalg.norm(period, axis=-1) if np.ndim(period) == 2 else period)
+    if largest > _MOST_TURNS * smallest:  # with the others it need not be, so a closer look follows
+        turns = np.abs(X @ np.linalg.inv(period) if np.ndim(period) == 2 else X / period)
+        if turns.max() > _MOST_TURNS:
+            row, column = np.unravel_index(np.argmax(turns), turns.shape)
+            raise ValueError(
+                f"X is {X[row, column]:.6g} in row {row}, more than {_MOST_TURNS:g} periods: such numbers are "
+                f"{np.spacing(abs(X[row, column])):.2g} apart, and have no phase. Subtract a multiple of the period."
+            )
 
 
 def _remainder(x, period):
@@ -476,6 +493,7 @@ def check_period(period):
 
 def check_inputs(X, name, dimension):
     """Return inputs as an array of floats, or raise if they are not finite or have another shape."""
+    check_numbers(X, name)
     try:
         X = np.asarray(X, dtype=float)
     except (TypeError, ValueError):

@@ -446,6 +446,7 @@ def _zone_name(zone):
 
 def _to_table(X):
     """X itself if it is of pandas, else as an array; of one or two dimensions."""
+    X = X.to_pandas() if hasattr(X, "to_pandas") else X  # of polars; its array would have lost the zone
     X = X if hasattr(X, "to_frame") or hasattr(X, "iloc") else np.asarray(X)
     if X.ndim not in (1, 2):
         raise ValueError(f"Times must be a sequence or a column of a table, got an array of shape {X.shape}.")

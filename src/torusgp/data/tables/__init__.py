@@ -15,6 +15,7 @@ from torusgp.data.tables._files import (
     place_of_row,
     read_table,
     table_as_written,
+    table_without_loss,
     to_text_file,
 )
 from torusgp.data.tables._numbers import comma_column, holds_numbers, numeric_column
@@ -39,5 +40,6 @@ __all__ = [
     "read_table",
     "short",
     "table_as_written",
+    "table_without_loss",
     "to_text_file",
 ]

@@ -96,7 +96,26 @@ def _read_parquet(path, **options):
 
 
 def table_as_written(frame, path):
-    """All columns of a text file as text, to be written again; the table itself if it comes from no text file."""
+    """All columns of a file to be written again: of text as text, of Parquet with its own types."""
+    if is_text(path):
+        return TextFile(path).as_written(keep_default_na=False).loc[frame.index]
+    if Path(path).suffix.lower() in PARQUET_SUFFIXES:
+        return _read_parquet(path, types_mapper=import_pandas().ArrowDtype).loc[frame.index]
+    return frame
+
+
+def table_without_loss(frame, path):
+    """All columns of a file as numbers or text, where numbers would lose something, such as zeros before them."""
+    written = table_as_written(frame, path)
     if not is_text(path):
-        return frame
-    return TextFile(path).as_written(keep_default_na=False).loc[frame.index]
+        return written
+    return written.assign(**{name: frame[name] for name in frame.columns if not _is_lossy(frame[name], written[name])})
+
+
+def _is_lossy(column, written):
+    """Whether numbers that were read from text could not be written again as they were."""
+    if column.dtype.kind not in "iuf":
+        return False
+    whole = written.str.fullmatch(r"\s*[+-]?\d+\s*")  # the digits of others may be rounded
+    texts = written[whole].str.strip()
+    return bool((texts != column[whole].map(int).astype(str)).any())

@@ -15,6 +15,7 @@ from torusgp.data.tables import (
     place_of_row,
     read_table,
     table_as_written,
+    table_without_loss,
 )
 from torusgp.tables.reading._layout import TextLayout, text_layout
 from torusgp.tables.reading._levels import level_column, to_level
@@ -30,6 +31,7 @@ __all__ = [
     "place_of_row",
     "read_table",
     "table_as_written",
+    "table_without_loss",
     "text_layout",
     "time_column",
     "to_level",
