@@ -8,7 +8,7 @@ from typing import Annotated
 
 import numpy as np
 
-from torusgp.cli._console import at_work, errors_told, print_json
+from torusgp.cli._console import at_work, errors_told, print_json, printable
 from torusgp.cli._options import (
     check_output,
     date_format_option,
@@ -102,7 +102,8 @@ def add_predict(app):
             else:
                 print(f"{len(result):,} predictions: {output}")
                 if interval is not None:
-                    print(f"  {interval['from']} to {interval['to']}: {interval['percent']:.4g} % of the values")
+                    share = f"{interval['percent']:.4g} % of the values"
+                    print(printable(f"  {interval['from']} to {interval['to']}: {share}"))
                 if scores is not None:
                     facts = [f"  {name:16}{value}" for name, value in score_facts(scores).items()]
                     print("\n".join([f"Compared with the target in {data}:", *facts]))
