@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-LARGEST = 1e150  # whose square is still a number, and that of its inverse
+LARGEST = 1e100  # whose square is still a number with room for sums, and that of its inverse
 _TIMES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
 
 
@@ -21,6 +21,8 @@ def check_numbers(values: Any, name: str = "X") -> None:
     name : str, default="X"
         What it is called.
     """
+    if isinstance(values, dict | set | bytes) or (callable(values) and not hasattr(values, "__array__")):
+        raise TypeError(f"{name} must be an array of numbers, got {type(values).__name__}.")
     if np.ma.is_masked(values):
         mask = np.ma.getmaskarray(values)
         row = int(np.argmax(mask.reshape(len(mask), -1).any(axis=1)))
@@ -54,6 +56,12 @@ def check_noise_size(noise_scale: Any) -> None:
     low, high = float(np.min(noise_scale, initial=1.0)), float(np.max(noise_scale, initial=1.0))
     if low < 1e-100 or high > 1e100:
         raise ValueError(f"noise_scale goes from {low:.3g} to {high:.3g}: use other units, only ratios matter.")
+
+
+def check_flag(value: Any, name: str) -> None:
+    """Raise if a switch is neither on nor off."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, got {value!r}.")
 
 
 def check_size(values: Any, name: str) -> None:

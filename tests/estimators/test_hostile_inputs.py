@@ -140,11 +140,11 @@ class TestSizes:
             with pytest.raises(ValueError, match=r"more than 1e\+12 periods: such numbers are .* apart"):
                 use(X + 24 * 1e14)
 
-    @pytest.mark.parametrize("unit", [1e-149, 1e100, 1e149])
+    @pytest.mark.parametrize("unit", [1e-99, 1e50, 1e99])
     def test_units_of_the_targets(self, unit, fitted):
         assert regressor().fit(X, unit * Y).score(X, unit * Y) == pytest.approx(fitted.score(X, Y), abs=1e-6)
 
-    @pytest.mark.parametrize("unit", [1e-200, 1e-160, 1e151, 1e200, 1e300])
+    @pytest.mark.parametrize("unit", [1e-200, 1e-102, 1e102, 1e200, 1e300])
     def test_units_whose_squares_are_no_numbers(self, unit):
         for use in (
             lambda: regressor().fit(X, unit * Y),

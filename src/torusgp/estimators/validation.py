@@ -56,6 +56,7 @@ def check_fit_rows(
         sample_weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         if not sample_weight.any():
             raise ValueError("sample_weight is zero for every row: nothing is left to learn from.")
+        check_size(sample_weight, "sample_weight")
     if noise_scale is not None:
         noise_scale = column_or_1d(check_array(noise_scale, ensure_2d=False, dtype=np.float64))
         check_consistent_length(X, noise_scale)
