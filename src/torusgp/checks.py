@@ -66,6 +66,6 @@ def check_flag(value: Any, name: str) -> None:
 
 def check_size(values: Any, name: str) -> None:
     """Raise if the squares of numbers would be too large or too small for any result to be right."""
-    largest = float(np.max(np.abs(values), initial=0.0))
+    largest = float(np.max(np.abs(np.asarray(values, dtype=float)), initial=0.0))
     if largest > LARGEST or 0 < largest < 1 / LARGEST:
         raise ValueError(f"{name} is as {'large' if largest > 1 else 'small'} as {largest:.3g}: use other units.")

@@ -19,7 +19,7 @@ def rows(rng, n):
     return X
 
 
-def factor(rng, kind):
+def factor(rng, kind, alone):
     """A factor, and the same from its formula."""
     if kind == 0:
         period, scale = rng.uniform(5, 50), rng.uniform(0.8, 2)
@@ -27,13 +27,15 @@ def factor(rng, kind):
     if kind == 1:
         scale = rng.uniform(0.6, 2)
         return Line(1, length_scale=scale, tolerance=EXACT, range=(-1, 1)), line(1, scale)
+    if alone:  # then the intercept has what levels share
+        return Category(2), category(2, 0.0)
     correlation = rng.uniform(0.1, 0.9)
     return Category(2, correlation=correlation), category(2, correlation)
 
 
 def term(rng, kinds):
     variance = rng.uniform(0.3, 2)
-    ours, theirs = zip(*(factor(rng, kind) for kind in kinds), strict=True)
+    ours, theirs = zip(*(factor(rng, kind, len(kinds) == 1) for kind in kinds), strict=True)
     whole = ours[0]
     for one in ours[1:]:
         whole = whole * one
@@ -67,7 +69,7 @@ def case(rng):
     mean, covariance = model.predict(points, return_cov=True, include_noise=False)
     expected_mean, expected_covariance = oracle.predict(points)
     scale = 1 + np.abs(expected_mean).max()
-    size = 1000 * (model.truncation_error_ + EXACT) * (1 + len(X) / noise) + 1e-6
+    size = 300 * (model.truncation_error_ + EXACT) * (1 + len(X) / noise) + 1e-6
     compare("mean", mean, expected_mean, size * scale)
     compare("covariance", covariance, expected_covariance, size * np.diag(expected_covariance).max())
     compare("evidence", model.log_marginal_likelihood_, oracle.log_evidence, size * len(X))

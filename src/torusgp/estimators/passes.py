@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from torusgp.engine.statistics import SufficientStatistics
 from torusgp.estimators import layout1
 from torusgp.estimators.regressor_files import describe, restore_inputs, same_parameters
 from torusgp.estimators.settings import make_settings
-from torusgp.fitting.files import check_outcome, outcome_from_archive, outcome_to_archive
+from torusgp.fitting.files import check_fit, check_outcome, outcome_from_archive, outcome_to_archive
 from torusgp.fitting.fitter import SAMPLE_ROWS, Fitter, Preliminary
 from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.fitting.problem import Settings
@@ -56,7 +57,11 @@ def _fit_source(model: Any, settings: Settings, source: Source, point: Checkpoin
     content, arrays = outcome_to_archive(outcome)
     saved = ({**content, **describe(model)}, {f"outcome_{name}": array for name, array in arrays.items()})
     statistics = statistics.add_source(source, fitter.layout, point, _progress(model), saved)
-    model.set_fit(fitter.fit_statistics(outcome, statistics, search=False))
+    with nullcontext() if point is None or point.content is None else decoding(point.path):
+        fit = fitter.fit_statistics(outcome, statistics, search=False)
+        if point is not None:
+            check_fit(fit, source.n_inputs)
+        model.set_fit(fit)
     return model
 
 

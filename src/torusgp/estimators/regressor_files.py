@@ -61,7 +61,7 @@ def describe(model: Any) -> dict[str, Any]:
 def restore_inputs(model: Any, content: dict[str, Any]) -> None:
     """Give an estimator the shape of the inputs and targets that it had."""
     model.n_features_in_, model._y_ndim = content["n_features_in"], content["y_ndim"]
-    if not isinstance(model.n_features_in_, int) or model._y_ndim not in (1, 2):
+    if not isinstance(model.n_features_in_, int) or model.n_features_in_ < 1 or model._y_ndim not in (1, 2):
         raise ValueError(f"{model.n_features_in_!r} inputs and {model._y_ndim!r} axes of targets are stored.")
     names = content["feature_names_in"]
     if names:

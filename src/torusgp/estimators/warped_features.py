@@ -109,9 +109,9 @@ class WarpedFourierFeatures(TransformerMixin, BaseEstimator):
         return self
 
     def _uniform(self, n_points, dimension):
-        if self.sequence == "random":
+        if isinstance(self.sequence, str) and self.sequence == "random":
             return check_random_state(self.random_state).uniform(np.finfo(float).tiny, 1.0, (n_points, dimension))
-        if self.sequence not in SEQUENCES:
+        if not isinstance(self.sequence, str) or self.sequence not in SEQUENCES:
             raise ValueError(f"sequence must be one of {', '.join(map(repr, SEQUENCES))}, got {self.sequence!r}.")
         return halton(n_points, dimension, generalized=self.sequence == "generalized_halton")
 

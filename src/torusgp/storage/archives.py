@@ -123,8 +123,8 @@ def _read_arrays(path: Path) -> dict[str, Any]:
     """Arrays of an archive, which take no more memory than the file: one that is packed was not written here."""
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
-        is_packed = any(one.compress_type != zipfile.ZIP_STORED for one in members)
-        if is_packed or sum(one.file_size for one in members) > path.stat().st_size:
+        is_packed = [one.compress_type != zipfile.ZIP_STORED or one.compress_size != one.file_size for one in members]
+        if any(is_packed) or sum(one.file_size for one in members) > path.stat().st_size:
             raise ValueError("it is packed")
         names = [one.filename.removesuffix(".npy") for one in members]
         if len(set(names)) < len(names):
