@@ -21,7 +21,7 @@ def check_numbers(values: Any, name: str = "X") -> None:
     name : str, default="X"
         What it is called.
     """
-    if isinstance(values, dict | set | bytes) or (callable(values) and not hasattr(values, "__array__")):
+    if type(values) in (dict, set, bytes) or (callable(values) and not hasattr(values, "__array__")):
         raise TypeError(f"{name} must be an array of numbers, got {type(values).__name__}.")
     if np.ma.is_masked(values):
         mask = np.ma.getmaskarray(values)

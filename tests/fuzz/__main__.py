@@ -11,6 +11,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -35,18 +36,16 @@ KINDS = {
 
 def make_attacks(folder):
     """Functions of a generator, by kind."""
-    files = folder / "files"
-    files.mkdir()
-    stored = archives.Files(files)
-    for name in ("commands", "processes"):
+    for name in ("files", "commands", "processes"):
         (folder / name).mkdir()
+    files = cache(lambda: archives.Files(folder / "files"))
     return {
         "models": models.case,
         "rows counted": models.counted,
         "parameters": inputs.case,
         "periods": inputs.search,
-        "mutated files": lambda rng: archives.mutated(stored, rng),
-        "crafted files": lambda rng: archives.crafted(stored, rng),
+        "mutated files": lambda rng: archives.mutated(files(), rng),
+        "crafted files": lambda rng: archives.crafted(files(), rng),
         "commands": lambda rng: commands.case(folder / "commands", rng),
         "kills": lambda rng: processes.killed(folder / "processes", rng),
         "pairs": lambda rng: processes.paired(folder / "processes", rng),
