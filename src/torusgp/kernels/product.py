@@ -4,7 +4,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from torusgp.checks import check_numbers
+from torusgp.checks import LARGEST, check_numbers
 from torusgp.kernels.certificates import dropped_sum, mass_by_order
 from torusgp.kernels.index_sets import IndexSet
 from torusgp.kernels.index_sets._checks import check_max_interaction
@@ -468,6 +468,8 @@ def check_positive_array(value, name, max_ndim):
         raise ValueError(f"{name} must be {shapes}, got {value!r}.")
     if not (np.isfinite(array) & (array > 0)).all():
         raise ValueError(f"{name} must be positive and finite, got {value!r}.")
+    if name == "length_scale" and not ((array > 1 / LARGEST) & (array < LARGEST)).all():
+        raise ValueError(f"{name} must lie between {1 / LARGEST:g} and {LARGEST:g}, got {value!r}.")
     array.flags.writeable = False
     return float(array) if array.ndim == 0 else array
 

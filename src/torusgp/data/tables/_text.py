@@ -116,6 +116,8 @@ class TextFile:
 
     def _parse(self, **options: Any) -> Any:
         pandas = import_pandas()
+        if tuple(map(int, pandas.__version__.split(".")[:2])) < (3, 1):  # later versions read every digit by themselves
+            options = {"float_precision": "round_trip"} | options
         with self._rows() as file:
             try:
                 return pandas.read_csv(
