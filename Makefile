@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PEERS := .venv-peers
+OLDEST := .venv-oldest
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
 # One thread per process: tests run one process per core, and timings need a fixed number.
@@ -14,9 +15,10 @@ PINNED := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMEXPR_NUM
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 PAPER_ARGS ?=
+FUZZ_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-all lint format docs bench bench-peers paper clean
+.PHONY: help venv demo test test-all test-oldest fuzz soak lint format docs bench bench-peers paper clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -34,6 +36,15 @@ test-all: $(VENV)/.installed-dev ## run all tests, the slow ones too; installs a
 	@command -v chromium chromium-browser google-chrome >/dev/null || apt-get install --yes --quiet chromium || \
 	  echo "No Chromium: tests of the report in a browser are skipped." >&2
 	$(PINNED) $(BIN)/python -m pytest -n auto -m "" $(PYTEST_ARGS)
+
+test-oldest: $(OLDEST)/.installed ## run the tests with the oldest libraries that are supported, in an environment of their own
+	$(PINNED) $(OLDEST)/bin/python -m pytest -n auto --ignore=tests/adapters $(PYTEST_ARGS)
+
+fuzz: $(VENV)/.installed-dev ## attack the library for five minutes; FUZZ_ARGS="--minutes 20 --seed 3"
+	$(PINNED) $(BIN)/python -m tests.fuzz $(FUZZ_ARGS)
+
+soak: $(VENV)/.installed-dev ## stream, fit and predict in one process for an hour: memory stays, answers stay
+	$(PINNED) $(BIN)/python -m tests.fuzz.soak $(FUZZ_ARGS)
 
 lint: $(VENV)/.installed-dev ## check style, formatting, types and the direction of imports
 	$(BIN)/ruff check
@@ -61,7 +72,7 @@ paper: $(VENV)/.installed-dev ## repeat the paper's figures and table; TORUSGP_D
 	$(PINNED) $(BIN)/python -m paper $(PAPER_ARGS)
 
 clean: ## remove the environment, caches and build products
-	rm -rf $(VENV) $(PEERS) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis \
+	rm -rf $(VENV) $(PEERS) $(OLDEST) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis \
 	  docs/_build docs/examples docs/reference/generated
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -86,6 +97,14 @@ $(VENV)/.installed-docs: pyproject.toml $(VENV)/.created
 $(VENV)/.installed-dev: pyproject.toml $(VENV)/.created
 	$(PIP_INSTALL) '.[dev]'
 	@touch $(VENV)/.installed-demo $(VENV)/.installed-docs $@
+
+# The lowest versions that pyproject.toml allows, on the oldest Python. OLDEST_PYTHON names another one.
+OLDEST_PYTHON ?= python3.11
+$(OLDEST)/.installed: pyproject.toml tests/oldest.txt
+	$(OLDEST_PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[cli,plot,data,io,dask]' \
+	  --requirement tests/oldest.txt
+	@touch $@
 
 $(PEERS)/.installed: pyproject.toml benchmarks/peers/requirements.txt $(VENV)/.created
 	$(PYTHON) -m venv $(PEERS)

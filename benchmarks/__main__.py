@@ -3,25 +3,15 @@
 python -m benchmarks [enumeration] [feature_map] [engine [--quick]] [inputs [part ...] [--rows N]]
                      [streaming [--rows N]] [scaling [--quick]]
                      [periods [part ...] [--seeds N] ...] [open [part ...]] [gpu [--device D] [--quick]] [page]
+                     [calibration [--sets N] [--rows N ...] [--dimensions D ...] [--quick]]
 """
 
 import sys
 from importlib import import_module
 
-BENCHMARKS = (
-    "enumeration",
-    "feature_map",
-    "engine",
-    "inputs",
-    "streaming",
-    "scaling",
-    "periods",
-    "open",
-    "gpu",
-    "page",
-)
-TAKE_ARGUMENTS = ("engine", "inputs", "streaming", "scaling", "periods", "open", "gpu")
-BY_NAME = ("periods", "open", "gpu", "page")  # take long, data, a machine of their own, or what the others have written
+BY_NAME = ("periods", "open", "calibration", "gpu", "page")  # long, need data or a machine of their own, or read others
+BENCHMARKS = ("enumeration", "feature_map", "engine", "inputs", "streaming", "scaling", *BY_NAME)
+TAKE_ARGUMENTS = ("engine", "inputs", "streaming", "scaling", "periods", "open", "calibration", "gpu")
 
 
 def main(words):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from torusgp.cli._console import at_work, describe_cell, errors_told, fail, print_json, with_error
+from torusgp.engine.backends import TooLargeError
 
 
 def test_an_error_is_one_line(capsys):
@@ -77,3 +78,16 @@ def test_cell_in_words():
     assert lines[2] == "  second vector  (-4.000 ± 0.010, 3.000 ± 0.010), length 5.000"
     assert lines[3].strip() == "angle between them 90.00 degrees"
     assert "±" not in "".join(describe_cell(np.eye(2)))
+
+
+def test_control_characters_are_spelt_out(capsys):
+    with pytest.raises(SystemExit):
+        fail(ValueError("column '\x1b[2J\x07' of a table, ä"))
+    assert capsys.readouterr().err == "Error: column '\\x1b[2J\\x07' of a table, ä\n"
+
+
+def test_too_large_a_model_is_expected(capsys):
+    with pytest.raises(SystemExit) as ended, errors_told():
+        raise TooLargeError("give fewer columns")
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == "Error: give fewer columns\n"

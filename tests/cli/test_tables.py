@@ -701,3 +701,14 @@ class TestDemand:
             "hour_of_day \N{MULTIPLICATION SIGN} day_of_year",
         ):
             assert shares[pair]["lower"] > 0.01
+
+
+def test_names_of_columns_do_not_reach_the_terminal_raw(tmp_path):
+    name = "hour\x1b[2J"
+    hours = np.arange(200.0)
+    frame = pd.DataFrame({name: hours, "y": np.sin(hours / 24 * 2 * np.pi) + 0.1 * np.cos(hours**2)})
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    result = run("fit", tmp_path / "table.csv", "--target", "y", "--period", f"{name}=24")
+    assert result.exit_code == 0
+    assert "\x1b[2J" not in result.output
+    assert "hour\\x1b[2J" in result.output

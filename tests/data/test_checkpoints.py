@@ -1,13 +1,17 @@
 """Checkpoints: what they remember, when they are written, and what is left of writes that were killed."""
 
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
-from torusgp.data.checkpoints import Checkpoint, CheckpointError
+from torusgp import SufficientStatistics
+from torusgp.data.checkpoints import Checkpoint, CheckpointError, exclusive
 from torusgp.data.sources import ArraySource, ChunkSource
 from torusgp.data.sources._chunk import OLD_DIGEST
+from torusgp.kernels.index_sets import tensor
 from torusgp.storage.archives import load_archive, save_archive
 
 X, Y = np.arange(40.0).reshape(20, 2), np.arange(20.0)
@@ -229,3 +233,34 @@ _EMPTY = {
 
 def _killed(*arguments):
     raise KeyboardInterrupt
+
+
+class TestOneAtATime:
+    def test_a_second_pass_is_refused_while_one_lasts(self, path):
+        message = rf"in use by another pass \(process {os.getpid()}\)"
+        with exclusive(path), pytest.raises(CheckpointError, match=message), exclusive(path):
+            pytest.fail("two passes at once")
+        with exclusive(path):
+            pass
+        assert not list(path.parent.glob("*.lock"))
+
+    def test_a_killed_process_leaves_no_lock(self, path):
+        code = (
+            "import time; from torusgp.data.checkpoints import exclusive\n"
+            f"with exclusive({str(path)!r}): print(flush=True); time.sleep(60)"
+        )
+        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+            process.stdout.readline()
+            with pytest.raises(CheckpointError, match=f"process {process.pid}"), exclusive(path):
+                pytest.fail("two passes at once")
+            process.kill()
+        with exclusive(path):
+            pass
+
+    def test_a_pass_is_refused_while_another_one_reads(self, path):
+        def chunks():
+            yield X[:4], Y[:4]
+            SufficientStatistics.from_source(make_source(), tensor(2, 1), period=1.0, checkpoint=path)
+
+        with pytest.raises(CheckpointError, match="in use by another pass"):
+            SufficientStatistics.from_source(chunks, tensor(2, 1), period=1.0, checkpoint=path)

@@ -317,5 +317,5 @@ def test_an_error_in_a_thread_reaches_the_caller(monkeypatch):
 
 def test_noise_scales_whose_precision_is_infinite_are_refused():
     X, y = make_rows()
-    with pytest.raises(ValueError, match="noise_scale is as small as 1e-200"):
+    with pytest.raises(ValueError, match="noise_scale goes from 1e-200"):
         gather(X, y, "dense", noise_scale=np.full(N, 1e-200))

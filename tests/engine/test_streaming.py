@@ -49,7 +49,7 @@ DONE = 4  # chunks that are counted before a pass is broken off
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch):
     """A batch is one chunk, and a checkpoint is written after each."""
-    monkeypatch.setattr("torusgp.data.sources._csv._BLOCK_BYTES", CSV_BLOCK)
+    monkeypatch.setattr("torusgp.data.sources._csv._BLOCK_CHARACTERS", CSV_BLOCK)
     monkeypatch.setattr("torusgp.data.sources._chunk.CHUNK_ROWS", CHUNK - 3)  # blocks of CSV files are a little shorter
     monkeypatch.setattr("torusgp.data.checkpoints._PATIENCE", 0)
 
@@ -91,8 +91,8 @@ def count_reads(monkeypatch):
 
     read, check = [], Checker.check
 
-    def counted(*arguments):
-        chunk = check(*arguments)
+    def counted(*arguments, **options):
+        chunk = check(*arguments, **options)
         read.append(len(chunk))
         return chunk
 
@@ -721,8 +721,8 @@ class TestBadRows:
             ("zarr", rf"X\.zarr, chunk 5, row {BAD_ROW}: "),
             ("parquet", rf"rows\.parquet, row group 5 \(chunk 5\), row {BAD_ROW}: "),
             ("parquet folder", r"005\.parquet, row group 0 \(chunk 5\), row 7: "),
-            ("csv", rf"rows\.csv \(chunk 5\), line {BAD_ROW + 2}: "),
-            ("csv.gz", rf"rows\.csv\.gz \(chunk 5\), line {BAD_ROW + 2}: "),
+            ("csv", rf"rows\.csv( \(chunk 5\))?, line {BAD_ROW + 2}: "),
+            ("csv.gz", rf"rows\.csv\.gz( \(chunk 5\))?, line {BAD_ROW + 2}: "),
             ("list", "chunk 5, row 7: "),
         ],
     )
@@ -734,7 +734,7 @@ class TestBadRows:
             lambda: STORES[kind](table, tmp_path),
             path,
             table.statistics(),
-            rf"{place}.* is {value}, it must be finite",
+            rf"{place}.*(is {value}, it must be finite|inf in column .* is infinite)",
         )
 
     @pytest.mark.parametrize(
@@ -758,12 +758,9 @@ class TestBadRows:
     @pytest.mark.parametrize(
         ("change", "message"),
         [
-            (
-                lambda line: line[:-30],
-                r"rows.csv \(chunk 5, from line \d+ on\) cannot be read: .*line 209: Expected 7",
-            ),
-            (lambda line: line + ",1", "line 209: Expected 7 columns, got 8"),
-            (lambda line: "text" + line[20:], "line 209: CSV conversion error to double: invalid value 'text"),
+            (lambda line: line[:-30], r"rows.csv, line 209: 6 value\(s\), but the first line names 7"),
+            (lambda line: line + ",1", r"rows.csv, line 209: 8 value\(s\), but the first line names 7"),
+            (lambda line: "text" + line[20:], "rows.csv, line 209: 'text.* in column 'a' is not a number"),
             (lambda line: line[line.index(",") :], r"rows.csv \(chunk 5\), line 209: a is nan"),
         ],
         ids=["cut", "long", "text", "missing"],
@@ -781,7 +778,7 @@ class TestBadRows:
 
     def test_a_compressed_file_that_is_cut_short(self, tmp_path, path, monkeypatch):
         table = Table.make(8000)  # longer than the buffers of the reader
-        monkeypatch.setattr("torusgp.data.sources._csv._BLOCK_BYTES", 50_000)
+        monkeypatch.setattr("torusgp.data.sources._csv._BLOCK_CHARACTERS", 50_000)
 
         def bad():
             stored = STORES["csv.gz"](table, tmp_path)
@@ -789,7 +786,7 @@ class TestBadRows:
             stored["X"].write_bytes(whole[: len(whole) * 3 // 4])
             return stored
 
-        with pytest.raises(SourceError, match=r"rows.csv.gz \(chunk \d+, from line \d+ on\) .* Truncated compressed"):
+        with pytest.raises(SourceError, match=r"rows.csv.gz is no gzip file, or a damaged one"):
             resumable(bad(), path)
         assert 0 < Checkpoint(path).n_rows < len(table)
         assert_same(resumable(STORES["csv.gz"](table, tmp_path), path), table.statistics())
@@ -935,10 +932,9 @@ def test_a_total_that_was_given_is_shown(table, capsys):
     assert " 33 %  333 rows" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("module", ["pyarrow"])
-@pytest.mark.parametrize("name", ["rows.parquet", "rows.csv"])
+@pytest.mark.parametrize(("name", "module"), [("rows.parquet", "pyarrow"), ("rows.csv", "pandas")])
 def test_missing_extras(module, name, table, tmp_path, monkeypatch):
     (tmp_path / name).write_bytes(gzip.compress(b"anything"))
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(ImportError, match=r'Reading tables from files needs pyarrow: pip install "torusgp\[io\]"'):
+    with pytest.raises(ImportError, match=rf'need[s]? {module}. Install it with: pip install "torusgp\[io\]"'):
         gather({"X": tmp_path / name, "y": "y"})

@@ -1,6 +1,8 @@
 """Files: whole or not at all, and an error that says what is wrong with a bad one."""
 
 import json
+import tracemalloc
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +10,7 @@ import pytest
 
 from torusgp import SufficientStatistics, TorusGPRegressor
 from torusgp.kernels.index_sets import tensor
-from torusgp.storage.archives import load_archive, save_archive
+from torusgp.storage.archives import _read_arrays, load_archive, save_archive
 
 CONTENT = {"a": [1, None, "text"], "b": {"c": 0.1}}
 ARRAYS = {"x": np.arange(6.0).reshape(2, 3), "z": np.array([1 + 2j]), "empty": np.zeros((0, 2), dtype=np.int64)}
@@ -171,3 +173,75 @@ def test_a_missing_folder_is_named(tmp_path):
 
 def test_the_layout_of_an_older_file_is_told(path):
     assert load_archive(path, "thing", 2)[2] == 1
+
+
+def crafted(path, change):
+    """A file whose parts were altered by somebody who knows how it is made: checksums and digest are right."""
+    arrays = _read_arrays(path)
+    header = json.loads(str(arrays.pop("header")))
+    content = header["content"]
+    change(content, arrays)
+    save_archive(path, header["kind"], header["version"], content, arrays)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda content, arrays: content.pop("index_set"),
+        lambda content, arrays: content.update(y_ndim=None, n_features_in="text"),
+        lambda content, arrays: content["statistics"].update(n_samples=float("nan")),
+        lambda content, arrays: content["statistics"].update(n_samples=-1),
+        lambda content, arrays: content["model"]["terms"][0].update(variance=-1.0),
+        lambda content, arrays: content["estimator"]["dict"].update(likelihood="other"),
+        lambda content, arrays: arrays.pop("parameter_0"),
+        lambda content, arrays: arrays.update(period=np.array([[np.nan]])),
+        lambda content, arrays: arrays.update(intercept_variance=np.array([np.nan])),
+        lambda content, arrays: arrays.update(intercept_variance=np.array("x")),
+        lambda content, arrays: arrays.update(noise_variance=np.array([-1.0])),
+        lambda content, arrays: arrays.update(statistics_sums_gram=np.ones((1, 1))),
+        lambda content, arrays: arrays.update(statistics_sums_moments=np.full((11, 1), np.inf)),
+    ],
+)
+def test_a_crafted_model_is_refused_by_name(model, tmp_path, change):
+    model.save(tmp_path / "model")
+    crafted(tmp_path / "model", change)
+    with pytest.raises(ValueError, match=rf"{tmp_path / 'model'} cannot be read: "):
+        TorusGPRegressor.load(tmp_path / "model")
+
+
+def test_an_altered_number_is_told_though_checksums_are_right(model, tmp_path):
+    path = tmp_path / "model"
+    model.save(path)
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    arrays["statistics_sums_moments"][1] += 1e-9
+    with open(path, "wb") as file:
+        np.savez(file, **arrays)
+    with pytest.raises(ValueError, match=DAMAGED):
+        TorusGPRegressor.load(path)
+
+
+class TestNoMoreMemoryThanTheFile:
+    def test_a_packed_archive_is_refused_before_it_is_unpacked(self, tmp_path):
+        header = {"format": "torusgp", "kind": "thing", "version": 1, "arrays": ["x"], "content": {}}
+        np.savez_compressed(tmp_path / "file.npz", header=np.array(json.dumps(header)), x=np.zeros(2**24))
+        assert (tmp_path / "file.npz").stat().st_size < 2**20
+        tracemalloc.start()
+        with pytest.raises(ValueError, match=DAMAGED):
+            load_archive(tmp_path / "file.npz", "thing", 1)
+        assert tracemalloc.get_traced_memory()[1] < 2**22
+        tracemalloc.stop()
+
+    def test_a_shape_that_the_file_cannot_hold(self, tmp_path):
+        with zipfile.ZipFile(tmp_path / "file", "w") as archive, archive.open("header.npy", "w") as part:
+            np.lib.format.write_array_header_1_0(part, {"descr": "<f8", "fortran_order": False, "shape": (2**60,)})
+        with pytest.raises(ValueError, match=DAMAGED):
+            load_archive(tmp_path / "file", "thing", 1)
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real" / "file")
+    save_archive(tmp_path / "link", "thing", 1, CONTENT, ARRAYS)
+    assert (tmp_path / "link").is_symlink()
+    assert load_archive(tmp_path / "real" / "file", "thing", 1)[0] == CONTENT

@@ -99,3 +99,11 @@ class TestCheckPlaces:
         with pytest.raises(OSError, match="is read-only"):
             check_places([tmp_path / "new" / "x"])
         tmp_path.chmod(0o700)
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "real").write_text("old")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    write_together({tmp_path / "link": b"new"})
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "new"

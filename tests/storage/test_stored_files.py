@@ -174,6 +174,7 @@ def test_passes_know_their_source(folder, tmp_path):
 
 
 def test_parameters_that_moved_into_expressions_are_carried_over(tmp_path):
+    pytest.importorskip("torch", reason="a device needs PyTorch")
     content, arrays, _ = load_archive(LAYOUTS[0] / "regressor.npz", "TorusGPRegressor", 1)
     old = content["parameters"]["dict"]
     changes = {"signal_variance": 2.5, "length_scale_bounds": {"tuple": [0.1, 9.0]}, "device": "cpu"}

@@ -12,7 +12,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from torusgp.tables.calendar import CalendarPhases
-from torusgp.tables.reading import TableError, complete_rows, holds_numbers, numeric_column, read_table, time_column
+from torusgp.tables.reading import (
+    TableError,
+    complete_rows,
+    holds_numbers,
+    numeric_column,
+    read_table,
+    table_without_loss,
+    time_column,
+)
 
 pq = pytest.importorskip("pyarrow.parquet", reason="Parquet needs pyarrow")
 
@@ -320,6 +328,8 @@ class TestDecimalCommas:
             ("y;x\n1.234;0\n1,5;0\n", "auto", r"line 3: '1,5' in column 'y' has a comma, but '1\.234' a point"),
             ("y;x\n1.234;0\n1,5;0\n", ",", r"line 2: '1\.234' in column 'y' has a point, but a comma marks"),
             ("y;x\n1;0,5\n1.234;0\n", "auto", r"line 3: '1\.234' in column 'y' has a point, but column 'x' has dec"),
+            ("y;x\n1.536;0\n989;0\n", "auto", r"line 2: '1\.536' in column 'y' may .* in thousands.*--decimal \. "),
+            ("y\tx\n1\t0\n12.500\t2.000\n", "auto", r"line 3: '12\.500' in column 'y' may .* in thousands"),
             ("y;x\n1.000;0\n2;0\n", ",", r"line 2: '1\.000' in column 'y' has a point, but a comma marks"),
             ("y;x\n1,5;0\n", ".", r"line 2: '1,5' in column 'y' is not a number, as a point marks decimals"),
             ("y;x\n1,5;0\nhigh;0\n", "auto", "line 3: 'high' in column 'y' is not a number"),
@@ -331,6 +341,13 @@ class TestDecimalCommas:
         path = write(text)
         with raises(path, message):
             numeric_column(read_table(path), "y", path, decimal)
+
+    @pytest.mark.parametrize("shown", ["0.500", "1.5", "1.5360", "0.0", "1234.567", "-0.125"])
+    @pytest.mark.parametrize("column", ["y", "x"])
+    def test_a_point_that_cannot_part_thousands_shows_what_the_others_mean(self, write, shown, column):
+        row = {"y": "989", "x": "0"} | {column: shown}
+        path = write(f"y;x\n1.536;0\n{row['y']};{row['x']}\n")
+        assert numeric_column(read_table(path), "y", path)[0] == 1.536
 
     @pytest.mark.parametrize(
         ("text", "decimal", "values"),
@@ -558,3 +575,29 @@ class TestCompleteRows:
         columns = [numeric_column(read_table(path), name, path) for name in "xy"]
         with raises(path, r"No row is left"):
             complete_rows(columns, path, drop=True)
+
+
+class TestColumnsThatAreKept:
+    """What is written again beside predictions is what was read."""
+
+    LARGE = 2**53 + 1
+
+    def test_text(self, write):
+        path = write(f"id;large;gaps;x;y;name\n007;{self.LARGE};{self.LARGE};1;1.50;a\n010;1;;2;2;b\n")
+        kept = table_without_loss(read_table(path), path)
+        assert kept["id"].tolist() == ["007", "010"]
+        assert kept["large"].tolist() == [self.LARGE, 1]
+        assert kept["gaps"].tolist() == [str(self.LARGE), ""]
+        assert kept["x"].tolist() == [1, 2]
+        assert kept["y"].tolist() == [1.5, 2.0]
+        assert kept["name"].tolist() == ["a", "b"]
+
+    def test_parquet(self, tmp_path):
+        path = tmp_path / "table.parquet"
+        columns = {"id": ["007", None], "large": pd.array([self.LARGE, None], dtype="Int64")}
+        pd.DataFrame(columns).to_parquet(path)
+        kept = table_without_loss(read_table(path), path)
+        assert kept["id"].tolist()[0] == "007"
+        assert kept["large"].tolist()[0] == self.LARGE
+        kept.to_parquet(tmp_path / "again.parquet")
+        assert pq.read_table(tmp_path / "again.parquet").column("large").to_pylist() == [self.LARGE, None]

@@ -90,7 +90,7 @@ class TestBias:
         assert not uncertain.is_biased
         white = rng.normal(size=400)
         known = Scores.from_predictions(white, np.zeros(400), np.ones(400), "", noise_std=1.0, redundancy=4.0)
-        assert known.bias_std == pytest.approx(white.std() * np.sqrt(4 / 400), rel=1e-6)
+        assert known.bias_std == pytest.approx(max(white.std(), 1.0) * np.sqrt(4 / 400), rel=1e-6)
         assert Scores.from_predictions(white, np.zeros(400), np.ones(400), "").bias is None
 
 
@@ -121,3 +121,17 @@ class TestIntervals:
     def test_heavy_tails_matter_if_they_are_very_heavy(self, degrees, is_far):
         errors = np.random.default_rng(0).standard_t(degrees, 100000)
         assert self.evaluate(errors, errors.std()).is_too_wide == is_far
+
+
+def test_few_rows_do_not_show_that_the_level_has_changed():
+    """Of one row held out, chance alone made an alarm of two in three."""
+    rng = np.random.default_rng(0)
+    for n_rows in (1, 2, 3):
+        alarms = 0
+        for _ in range(300):
+            observed = rng.normal(size=n_rows)
+            scores = Scores.from_predictions(
+                observed, np.zeros(n_rows), np.full(n_rows, 1.005), "rows", noise_std=1.0, redundancy=1.0
+            )
+            alarms += scores.is_biased
+        assert alarms <= 6

@@ -1,32 +1,6 @@
-"""Other libraries: loaded when an adapter is imported, and called by the names that NumPy gave to their functions."""
-
-import importlib
-from typing import Any
+"""Other libraries, called by the names that NumPy gave to their functions."""
 
 import numpy as np
-
-
-def require(module: str, extra: str) -> Any:
-    """Import a module of another library, or raise with the line that installs it.
-
-    Parameters
-    ----------
-    module : str
-        Name of the module.
-    extra : str
-        The adapter that needs it, which is also the name of the extra.
-
-    Returns
-    -------
-    module
-    """
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        library = module.partition(".")[0]
-        raise ImportError(
-            f'torusgp.adapters.{extra} needs {library}. Install it with: pip install "torusgp[{extra}]"'
-        ) from error
 
 
 class ArrayLibrary:

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 
 from torusgp.adapters._expansion import LENGTH_SCALE_BOUNDS, check_kernel
-from torusgp.adapters._libraries import require
+from torusgp.libraries import require
 
-gpytorch = require("gpytorch", "gpytorch")
+gpytorch = require("gpytorch", "gpytorch", "torusgp.adapters.gpytorch needs")
 from torusgp.adapters.torch import ROOM, TorusFeatures, torch  # noqa: E402  # GPyTorch needs PyTorch: name what is asked for
 
-operators = require("linear_operator.operators", "gpytorch")
+operators = require("linear_operator.operators", "gpytorch", "torusgp.adapters.gpytorch needs")
 _Kernel: Any = gpytorch.kernels.Kernel
 
 _STALE_VARIANCE = 4.0  # factor by which the variance of a term has to change before frequencies are chosen again

@@ -2,10 +2,11 @@
 
 from torusgp.adapters import _expansion
 from torusgp.adapters._expansion import index_set_at
-from torusgp.adapters._libraries import ArrayLibrary, require
+from torusgp.adapters._libraries import ArrayLibrary
+from torusgp.libraries import require
 
-require("numpyro", "numpyro")
-jax = require("jax", "numpyro")
+require("numpyro", "numpyro", "torusgp.adapters.numpyro needs")
+jax = require("jax", "numpyro", "torusgp.adapters.numpyro needs")
 
 _LIBRARY = ArrayLibrary(jax.numpy, jax.numpy.asarray)
 

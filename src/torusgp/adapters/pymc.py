@@ -2,10 +2,11 @@
 
 from torusgp.adapters import _expansion
 from torusgp.adapters._expansion import index_set_at
-from torusgp.adapters._libraries import ArrayLibrary, require
+from torusgp.adapters._libraries import ArrayLibrary
+from torusgp.libraries import require
 
-require("pymc", "pymc")
-pytensor = require("pytensor", "pymc")
+require("pymc", "pymc", "torusgp.adapters.pymc needs")
+pytensor = require("pytensor", "pymc", "torusgp.adapters.pymc needs")
 
 _LIBRARY = ArrayLibrary(pytensor.tensor, pytensor.tensor.as_tensor_variable)
 

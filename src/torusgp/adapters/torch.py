@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 
 from torusgp.adapters._expansion import LENGTH_SCALE_BOUNDS, Expansion, check_kernel, with_parameters
-from torusgp.adapters._libraries import ArrayLibrary, require
+from torusgp.adapters._libraries import ArrayLibrary
 from torusgp.kernels.index_sets import IndexSet, adaptive, from_frequencies, named_set
 from torusgp.kernels.index_sets._names import check_index_set
 from torusgp.kernels.kernel import TorusKernel
+from torusgp.libraries import require
 
-torch = require("torch", "torch")
+torch = require("torch", "torch", "torusgp.adapters.torch needs")
 _Module: Any = torch.nn.Module
 
 _LEARNABLE = ("length_scale", "period", "variance")

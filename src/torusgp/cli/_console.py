@@ -13,7 +13,7 @@ from typing import NoReturn
 import numpy as np
 
 USER_ERROR, UNEXPECTED = 2, 1  # exit codes
-_EXPECTED = (ImportError, OSError, ValueError)  # their messages are for users
+_EXPECTED = (ImportError, MemoryError, OSError, ValueError)  # their messages are for users
 _LIBRARIES = {"typer": "typer", "rich": "rich", "matplotlib": "matplotlib", "PIL": "pillow"}  # by module
 _LIBRARIES |= {name: name for name in ("pandas", "pyarrow")}
 _ONE_EXTRA = re.compile(r' Install (?:it|them) with: pip install "torusgp\[(?:cli|plot|io)\]"')
@@ -24,8 +24,19 @@ def fail(error, code=USER_ERROR) -> NoReturn:
     text = " ".join(str(error).split())
     if isinstance(error, ImportError):
         text = _with_all_that_is_missing(text)
-    print(f"Error: {text}", file=sys.stderr)
+    print(f"Error: {printable(text)}", file=sys.stderr)
     raise SystemExit(code)
+
+
+def printable(text):
+    """Text with its control characters spelt out: names of columns must not move the cursor of a terminal.
+
+    Examples
+    --------
+    >>> printable(chr(7)) == repr(chr(7))[1:-1]
+    True
+    """
+    return "".join(sign if sign.isprintable() or sign == "\n" else repr(sign)[1:-1] for sign in str(text))
 
 
 def missing_libraries():
@@ -95,9 +106,9 @@ def at_work(first_line):
 
     with warnings.catch_warnings(record=True) as caught, Console(stderr=True).status(first_line) as status:
         warnings.simplefilter("always", UserWarning)
-        yield lambda line: status.update(Text(" ".join(line.split())))
+        yield lambda line: status.update(Text(printable(" ".join(line.split()))))
     for message in dict.fromkeys(str(warning.message) for warning in caught):
-        print(f"Warning: {' '.join(message.split())}", file=sys.stderr)
+        print(f"Warning: {printable(' '.join(message.split()))}", file=sys.stderr)
 
 
 def describe_cell(cell, cell_std=None):

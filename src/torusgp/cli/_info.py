@@ -5,7 +5,7 @@ from typing import Annotated
 
 import numpy as np
 
-from torusgp.cli._console import errors_told, print_json
+from torusgp.cli._console import errors_told, print_json, printable
 from torusgp.cli._options import debug_option, json_option
 from torusgp.cli._summary import print_summary
 from torusgp.estimators.regressor import TorusGPRegressor
@@ -44,7 +44,7 @@ def add_info(app):
                 facts = {"fitted from": content["data"]} if content["data"] else {}
                 print_summary(content, facts | {"file": str(model)})
             else:
-                print("\n".join(f"{name}: {value}" for name, value in content.items()))
+                print(printable("\n".join(f"{name}: {value}" for name, value in content.items())))
 
 
 def file_info(path):

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import numpy as np
 
-from torusgp.cli._console import at_work, errors_told, print_json
+from torusgp.cli._console import at_work, errors_told, print_json, printable
 from torusgp.cli._options import (
     check_output,
     date_format_option,
@@ -21,7 +21,7 @@ from torusgp.cli._options import (
 from torusgp.cli._summary import score_facts
 from torusgp.storage.files import write_together
 from torusgp.tables.models import TableModel, quantile_name, to_plain, words_of_the_command
-from torusgp.tables.reading import TableError, TextLayout, read_table, table_as_written, text_layout
+from torusgp.tables.reading import TableError, TextLayout, read_table, table_as_written, table_without_loss, text_layout
 
 _ENDINGS = (".csv", ".csv.gz", ".parquet")
 _DIGITS = 7  # of standard deviations that are written: more say nothing, and fill the page
@@ -102,7 +102,8 @@ def add_predict(app):
             else:
                 print(f"{len(result):,} predictions: {output}")
                 if interval is not None:
-                    print(f"  {interval['from']} to {interval['to']}: {interval['percent']:.4g} % of the values")
+                    share = f"{interval['percent']:.4g} % of the values"
+                    print(printable(f"  {interval['from']} to {interval['to']}: {share}"))
                 if scores is not None:
                     facts = [f"  {name:16}{value}" for name, value in score_facts(scores).items()]
                     print("\n".join([f"Compared with the target in {data}:", *facts]))
@@ -167,7 +168,7 @@ def predict_file(
         scores = to_plain(fitted.evaluate(frame, source=path).to_json())
     learned_from = TextLayout(**fitted.notes_["layout"]) if "layout" in fitted.notes_ else None
     layout, new = text_layout(frame, path, fitted.decimal, learned_from), list(result.columns)
-    result = frame.loc[result.index].join(result) if keep else result
+    result = table_without_loss(frame, path).loc[result.index].join(result) if keep else result
 
     def to_text(table):  # whose own columns stay as they were, whatever numbers they were read as
         written = table_as_written(frame, path).loc[table.index].join(table[new]) if keep else table

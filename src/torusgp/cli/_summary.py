@@ -1,6 +1,6 @@
 """Tables in the terminal of what a table model learned, from its summary."""
 
-from torusgp.cli._console import with_error
+from torusgp.cli._console import printable, with_error
 
 _MOST_SHARES = 8
 _NOTICEABLE = 0.1  # of the noise: slow change that is smaller cannot be seen
@@ -175,7 +175,7 @@ def _text(value):
     """Text as it is: brackets in the name of a column are no markup."""
     from rich.text import Text
 
-    return Text(str(value))
+    return Text(printable(value))
 
 
 def _with_error(value, error):

@@ -6,14 +6,22 @@ counted have to be the same as before: shown by the sizes and times of their fil
 comparing their digest.
 """
 
+import os
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from torusgp.data.sources._chunk import DIGEST, OLD_DIGEST
-from torusgp.storage.archives import load_archive, remove_leftovers, save_archive
+from torusgp.storage.archives import decoding, load_archive, remove_leftovers, save_archive
 from torusgp.storage.files import check_places
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks
+    fcntl = None  # type: ignore[assignment]
 
 _KIND, _LAYOUT = "Checkpoint", 2  # the first layout had another kind of digest
 _PATIENCE = 20  # writing takes at most one in so many seconds
@@ -23,6 +31,55 @@ _ADVICE = "Delete that file to start anew, or name another one."
 
 class CheckpointError(ValueError):
     """A checkpoint belongs to something else."""
+
+
+@contextmanager
+def exclusive(path: Any) -> Iterator[None]:
+    """Hold a checkpoint for one pass: two that write to one file would undo each other's work.
+
+    The lock is a file beside it. The system frees it when the process ends, however that is.
+
+    Parameters
+    ----------
+    path : path or None
+        File of the checkpoint; None for none.
+    """
+    if path is None or fcntl is None or not Path(path).parent.is_dir():
+        yield
+        return
+    place = Path(f"{os.path.realpath(path)}.lock")
+    handle = _lock(place, path)
+    try:
+        yield
+    finally:
+        if handle is not None:
+            place.unlink(missing_ok=True)
+            os.close(handle)
+
+
+def _lock(place: Path, path: Any) -> int | None:
+    """The open lock file, which nobody else holds; None where there can be none."""
+    while True:
+        try:
+            handle = os.open(place, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError:
+            return None  # writing the checkpoint fails, too, and says why
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.read(handle, 20).decode() or "unknown"
+            os.close(handle)
+            raise CheckpointError(
+                f"{path} is in use by another pass (process {holder}): wait until it has ended, or name another file."
+            ) from None
+        except OSError as error:  # some network file systems have no locks
+            warnings.warn(f"{path} cannot be locked ({error}): make sure that one process alone uses it.", stacklevel=5)
+            return handle
+        if place.exists() and os.path.samestat(os.fstat(handle), place.stat()):
+            os.truncate(handle, 0)
+            os.write(handle, str(os.getpid()).encode())
+            return handle
+        os.close(handle)  # whoever held it has removed it meanwhile
 
 
 class Checkpoint:
@@ -60,11 +117,15 @@ class Checkpoint:
 
     def _load(self):
         content, self.arrays, _ = load_archive(self.path, _KIND, _LAYOUT)
-        position, self.content = content["position"], content["saved"]
-        self.n_chunks, self.n_rows = position["chunks"], position["rows"]
-        if self.n_chunks:
-            self._digest, self._digest_kind = position["digest"], position.get("digest_kind", OLD_DIGEST)
-        self._stamps, self._layout = position["stamps"], position["layout"]
+        with decoding(self.path):
+            position, self.content = content["position"], content["saved"]
+            self.n_chunks, self.n_rows = position["chunks"], position["rows"]
+            if min(self.n_chunks, self.n_rows) < 0:
+                raise ValueError(f"the stored position is {position}.")
+            _ = _FIRST_DIGEST[position.get("digest_kind", OLD_DIGEST)]  # raises if there is none of that kind
+            if self.n_chunks:
+                self._digest, self._digest_kind = position["digest"], position.get("digest_kind", OLD_DIGEST)
+            self._stamps, self._layout = position["stamps"], position["layout"]
 
     def remaining(self, source, progress=None):
         """Chunks of a source that have not been counted yet.

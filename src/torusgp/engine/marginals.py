@@ -108,4 +108,9 @@ class Marginals:
         """Invert :meth:`to_arrays`; None from files that do not have them."""
         if "marginal_bins" not in arrays:
             return None
-        return cls(arrays["marginal_bins"], arrays["marginal_sums"])
+        bins, sums = arrays["marginal_bins"], arrays["marginal_sums"]
+        if not (bins.ndim == 2 and bins.shape[1:] == (4,) and np.isfinite(bins).all() and (bins[:, 2:] > 0).all()):
+            raise ValueError(f"the stored bins of histograms are {bins}.")
+        if sums.shape != (3, bins[:, 3].sum()) or not np.isfinite(sums).all():
+            raise ValueError(f"stored histograms have the shape {sums.shape}, or are not finite.")
+        return cls(bins, sums)

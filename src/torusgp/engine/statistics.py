@@ -12,7 +12,8 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from torusgp.data.checkpoints import Checkpoint, CheckpointError
+from torusgp.checks import check_noise_size, check_numbers, check_size
+from torusgp.data.checkpoints import Checkpoint, CheckpointError, exclusive
 from torusgp.data.progress import show_progress
 from torusgp.data.sources import as_source
 from torusgp.data.sources._chunk import batches, joined
@@ -30,9 +31,9 @@ from torusgp.engine.backends import (
 from torusgp.engine.inference import LinearStatistics
 from torusgp.engine.marginals import Marginals
 from torusgp.kernels.index_sets import IndexSet
-from torusgp.kernels.product import ProductKernel
+from torusgp.kernels.product import ProductKernel, check_turns
 from torusgp.kernels.torus import Sharing
-from torusgp.storage.archives import load_archive, save_archive
+from torusgp.storage.archives import decoding, load_archive, save_archive
 
 _LAYOUT = 1  # version of the file
 _BLOCK_ROWS = 2**19  # rows that are worked on at once, by one thread
@@ -179,6 +180,7 @@ class SufficientStatistics:
         -------
         SufficientStatistics
         """
+        check_numbers(y, "y")
         y = np.asarray(y, dtype=float)
         X = np.asarray(X, dtype=float)
         space = None if sharing is None else InputSpace(sharing, period)
@@ -239,7 +241,8 @@ class SufficientStatistics:
             See :meth:`from_data`.
         checkpoint : path, optional
             File that holds the statistics so far and the position in the source. After a crash the same call goes on
-            from there. It stays when the pass is complete, and then holds the result.
+            from there. It stays when the pass is complete, and then holds the result. While a pass lasts, another
+            one with the same file is refused.
         checkpoint_seconds : float, default=30.0
             Time between two writes of it, at least.
         progress : bool or callable, optional
@@ -273,8 +276,9 @@ class SufficientStatistics:
             device=device,
             precision=precision,
         )
-        checkpoint = None if checkpoint is None else Checkpoint(checkpoint, checkpoint_seconds)
-        return empty.add_source(source, ChosenInputs(chosen), checkpoint, progress)
+        with exclusive(checkpoint):
+            point = None if checkpoint is None else Checkpoint(checkpoint, checkpoint_seconds)
+            return empty.add_source(source, ChosenInputs(chosen), point, progress)
 
     def add_source(self, source, layout, checkpoint=None, progress=None, saved=None):
         """Add the rows of a source, or what is left of it after a checkpoint.
@@ -331,13 +335,15 @@ class SufficientStatistics:
         """Statistics of a checkpoint, which have to be of the same kind as these."""
         if checkpoint.content is None:
             return self
-        found = SufficientStatistics.from_archive(checkpoint.content["statistics"], checkpoint.arrays)
+        with decoding(checkpoint.path):
+            found = SufficientStatistics.from_archive(checkpoint.content["statistics"], checkpoint.arrays)
+            their_columns = checkpoint.content["columns"]
         different = [
             name
             for name, same in (
                 ("frequencies", found.index_set == self.index_set),
                 ("period", np.array_equal(np.asarray(found.period), np.asarray(self.period))),
-                ("choice of columns", np.array_equal(checkpoint.content["columns"], columns)),
+                ("choice of columns", np.array_equal(their_columns, columns)),
                 ("number of outputs", (found.n_outputs, found.n_plain) == (self.n_outputs, self.n_plain)),
                 ("backend", found.backend == self.backend),
                 ("tolerance", found.tolerance == self.tolerance),
@@ -348,7 +354,7 @@ class SufficientStatistics:
         if different:
             raise CheckpointError(
                 f"{checkpoint.path} was written with another {' and '.join(different)}: {found!r}, columns "
-                f"{checkpoint.content['columns']}. Delete that file to start anew, or name another one."
+                f"{their_columns}. Delete that file to start anew, or name another one."
             )
         found.n_threads = self.n_threads
         return found
@@ -372,7 +378,7 @@ class SufficientStatistics:
             self.shift = np.average(y, axis=0, weights=precision)
             spread = np.sqrt(np.average((y - self.shift) ** 2, axis=0, weights=precision))
             # a spread that is all rounding would blow rounding up
-            self.scale = np.where(spread > 1e-12 * np.abs(self.shift), spread, 1.0)
+            self.scale = np.where(spread > 1e-14 * np.abs(self.shift), spread, 1.0)
             self.scale[self.scale == 0] = 1.0
         self._n_rows += len(X)
         self._add_blocks(X, y, precision)
@@ -419,6 +425,22 @@ class SufficientStatistics:
                 "Gather the statistics anew, from all rows or from a checkpoint."
             )
 
+    def _check_stored(self, sums):
+        """Raise if stored numbers are not of the shapes that belong together, or cannot be sums of finite rows."""
+        stored = {"shift": self.shift, "scale": self.scale, "squares": self.squares, "cross": self._cross, **sums}
+        n_targets = self.n_outputs + self.n_plain
+        shapes = dict.fromkeys(("shift", "scale", "squares"), (n_targets,)) | {"cross": (n_targets, self.n_plain)}
+        shapes |= {name: array.shape for name, array in self._sums.to_arrays().items()}
+        kinds = {name: array.dtype.kind for name, array in self._sums.to_arrays().items()}
+        for name, array in stored.items():
+            fits = array.shape == shapes.get(name, array.shape) and array.dtype.kind == kinds.get(name, "f")
+            if not fits or not np.isfinite(array).all():
+                raise ValueError(f"the stored array {name!r} is not finite, or not of the shape {shapes.get(name)}.")
+        if not (self.n_samples >= 0 and np.isfinite([self.n_samples, self.log_precision]).all()):
+            raise ValueError(f"the stored number of rows is {self.n_samples!r}.")
+        if not ((self.scale > 0).all() and (self.squares >= 0).all()):
+            raise ValueError("stored scales and sums of squares are negative.")
+
     def _check_stored_sums(self):
         r"""Raise if the sums of a file are of fewer rows than it says, as older versions wrote with ``n_threads=-1``.
 
@@ -438,6 +460,9 @@ class SufficientStatistics:
 
     def _check_rows(self, X, y, sample_weight, noise_scale, plain):
         """Checked inputs, targets with plain columns after them, weights and precisions."""
+        given = {"X": X, "y": y, "sample_weight": sample_weight, "noise_scale": noise_scale, "plain": plain}
+        for name, values in given.items():
+            check_numbers(values, name)
         X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
         y = y[:, None] if y.ndim == 1 else y
         dimension, n_outputs = self.index_set.dimension, self.n_outputs
@@ -460,15 +485,12 @@ class SufficientStatistics:
             noise_scale = np.asarray(noise_scale, dtype=float)
             if noise_scale.shape != (len(X),) or not (np.isfinite(noise_scale) & (noise_scale > 0)).all():
                 raise ValueError("noise_scale must hold one finite, positive number for each row.")
-            with np.errstate(over="ignore", divide="ignore"):
-                precision = weight / noise_scale**2
-            if not np.isfinite(precision).all():
-                raise ValueError(
-                    f"noise_scale is as small as {noise_scale.min():.3g}, whose inverse square is no finite number: "
-                    "give it in other units, only ratios matter."
-                )
+            check_noise_size(noise_scale)
+            precision = weight / noise_scale**2
         if not (np.isfinite(X).all() and np.isfinite(y).all()):
             raise ValueError("X and y must be finite, they hold NaN or infinity.")
+        check_size(y, "y")
+        check_turns(X, self.period)
         return X, y, weight, precision
 
     def __iadd__(self, other):
@@ -667,14 +689,17 @@ class SufficientStatistics:
     @classmethod
     def load(cls, path):
         """Read statistics written by :meth:`save`."""
-        return cls.from_archive(*load_archive(path, "SufficientStatistics", _LAYOUT)[:2])
+        content, arrays, _ = load_archive(path, "SufficientStatistics", _LAYOUT)
+        with decoding(path):
+            return cls.from_archive(content, arrays)
 
     @classmethod
     def from_archive(cls, content, arrays):
         """Statistics from what :meth:`to_archive` gave."""
-        index_set = IndexSet(
-            arrays["frequencies"], arrays.get("indices"), content["set_name"], content["max_interaction"]
-        )
+        frequencies = arrays["frequencies"]
+        if frequencies.dtype.kind != "i" or frequencies.ndim != 2 or frequencies[0].any():
+            raise ValueError("stored frequencies have to be whole numbers, the zero vector first.")
+        index_set = IndexSet(frequencies, arrays.get("indices"), content["set_name"], content["max_interaction"])
         period = arrays["period"] if arrays["period"].ndim else float(arrays["period"])
         result = cls(
             index_set,
@@ -689,7 +714,9 @@ class SufficientStatistics:
         result.shift, result.scale, result.squares = arrays["shift"], arrays["scale"], arrays["squares"]
         result._cross = arrays.get("cross", result._cross)
         result.marginals = Marginals.from_arrays(arrays)
-        result._sums.set_arrays({name[5:]: array for name, array in arrays.items() if name.startswith("sums_")})
+        sums = {name[5:]: array for name, array in arrays.items() if name.startswith("sums_")}
+        result._check_stored(sums)
+        result._sums.set_arrays(sums)
         result._n_rows = result._sums.n_rows
         result._check_stored_sums()
         return result
@@ -735,7 +762,7 @@ def _input_positions(columns, source, dimension):
         raise ValueError(f"{dimension} columns are needed, one for each dimension; got {list(columns)}, {available}.")
     positions = [names.index(one) if one in names else one for one in columns]
     for one in positions:
-        if isinstance(one, str) or not 0 <= one < source.n_inputs:
+        if isinstance(one, bool) or not isinstance(one, int | np.integer) or not 0 <= one < source.n_inputs:
             raise ValueError(f"There is no column {one!r}: {available}.")
     return positions
 

@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from torusgp.checks import check_flag, check_numbers, check_size
 from torusgp.engine.inference import LinearStatistics, Posterior, evidence, with_wall
 from torusgp.estimators.features import IndexSetFourierFeatures
 from torusgp.fitting.prior import BROAD
@@ -104,15 +105,25 @@ class BayesianFeatureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         -------
         self
         """
+        check_numbers(X)
+        check_numbers(y, "y")
         X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float64)
-        if isinstance(self.learn, str) or set(self.learn) - {*_VARIANCES, *_OF_TRANSFORMER}:
+        check_size(y, "y")
+        check_flag(self.intercept, "intercept")
+        check_numbers(sample_weight, "sample_weight")
+        known = (*_VARIANCES, *_OF_TRANSFORMER)
+        is_one = isinstance(self.learn, str) or not np.iterable(self.learn)
+        if is_one or not all(isinstance(name, str) and name in known for name in self.learn):
             raise ValueError(
                 f"learn may hold {', '.join(map(repr, _VARIANCES + _OF_TRANSFORMER))}, got {self.learn!r}."
             )
         weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        check_size(weight, "sample_weight")
         self._y_ndim = y.ndim
         X, targets, weight = _merged(X, y.astype(float, copy=False).reshape(len(y), -1), weight)
         transformer = IndexSetFourierFeatures() if self.transformer is None else self.transformer
+        if not (hasattr(transformer, "fit") and hasattr(transformer, "transform")):
+            raise ValueError(f"transformer must have fit and transform, got {transformer!r}.")
         self.transformer_ = clone(transformer).fit(X)
         self._center = np.average(targets, axis=0, weights=weight) if self.intercept else np.zeros(targets.shape[1])
         self._set_variance(targets, weight)
@@ -237,6 +248,7 @@ class BayesianFeatureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             With ``return_std``.
         """
         check_is_fitted(self)
+        check_numbers(X)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         posterior = self._posterior
         mean = np.empty((len(X), len(self._center)))

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
 from torusgp.data.blocks import Blocks
-from torusgp.data.checkpoints import Checkpoint, CheckpointError
-from torusgp.data.sources import as_source
+from torusgp.data.checkpoints import Checkpoint, CheckpointError, exclusive
+from torusgp.data.sources import Source, as_source
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.estimators import layout1
 from torusgp.estimators.regressor_files import describe, restore_inputs, same_parameters
 from torusgp.estimators.settings import make_settings
-from torusgp.fitting.files import outcome_from_archive, outcome_to_archive
+from torusgp.fitting.files import check_fit, check_outcome, outcome_from_archive, outcome_to_archive
 from torusgp.fitting.fitter import SAMPLE_ROWS, Fitter, Preliminary
 from torusgp.fitting.likelihoods import check_likelihood
+from torusgp.fitting.problem import Settings
 from torusgp.fitting.rows import Rows
 from torusgp.kernels.axes import Expression, Product, Slope
+from torusgp.storage.archives import decoding
 
 _MARGIN = 0.1  # of the range of a line on each side: a sample hardly ever shows its ends
 
@@ -31,7 +34,12 @@ def fit_stream(model: Any, X: Any, y: Any, sample_weight: Any, noise_scale: Any,
         )
     settings = make_settings(model)
     source = as_source(X, y, sample_weight, noise_scale, named_inputs(model))
-    point = None if checkpoint is None else Checkpoint(checkpoint)
+    with exclusive(checkpoint):
+        return _fit_source(model, settings, source, None if checkpoint is None else Checkpoint(checkpoint))
+
+
+def _fit_source(model: Any, settings: Settings, source: Source, point: Checkpoint | None) -> Any:
+    """Fit a model to a source, or to what is left of it after a checkpoint."""
     model.forget()
     if point is None or point.content is None:
         sample = source.sample(SAMPLE_ROWS)
@@ -39,15 +47,21 @@ def fit_stream(model: Any, X: Any, y: Any, sample_weight: Any, noise_scale: Any,
         fitter, outcome = _decide(model, settings, sample, source.names, source.y_ndim, 0.0 if seen else _MARGIN)
         statistics = fitter.empty_statistics(outcome, source.n_rows, source.n_outputs)
     else:
-        outcome = _take_up(model, point)
-        fitter = Fitter(outcome.model, settings)
-        statistics = SufficientStatistics.from_archive(point.content["statistics"], point.arrays).empty()
+        with decoding(point.path):
+            outcome = _take_up(model, point)
+            check_outcome(outcome)
+            fitter = Fitter(outcome.model, settings)
+            statistics = SufficientStatistics.from_archive(point.content["statistics"], point.arrays).empty()
         statistics.n_threads = settings.compute.n_threads
         settings.report(f"going on from {point.path} after {point.n_rows} rows")
     content, arrays = outcome_to_archive(outcome)
     saved = ({**content, **describe(model)}, {f"outcome_{name}": array for name, array in arrays.items()})
     statistics = statistics.add_source(source, fitter.layout, point, _progress(model), saved)
-    model.set_fit(fitter.fit_statistics(outcome, statistics, search=False))
+    with nullcontext() if point is None or point.content is None else decoding(point.path):
+        fit = fitter.fit_statistics(outcome, statistics, search=False)
+        if point is not None:
+            check_fit(fit, source.n_inputs)
+        model.set_fit(fit)
     return model
 
 

@@ -10,7 +10,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from torusgp.data.blocks import is_dask
-from torusgp.data.checks import check_no_times
 from torusgp.estimators.attributes import FittedAttributes
 from torusgp.estimators.passes import predict_blocks
 from torusgp.estimators.validation import check_points
@@ -26,7 +25,6 @@ class Predictions(FittedAttributes):
 
     def _points(self, X: Any) -> NDArray[Any]:
         check_is_fitted(self, "statistics_")
-        check_no_times(X)
         return check_points(self, X, self._outcome.model)
 
     def _squeeze_points(self, values: NDArray[np.float64]) -> NDArray[np.float64]:

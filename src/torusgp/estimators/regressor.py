@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from typing import Any, Self
 
@@ -17,7 +18,7 @@ from torusgp.estimators.predictions import Predictions
 from torusgp.estimators.regressor_files import load_regressor, save_regressor
 from torusgp.estimators.settings import make_compute, make_settings
 from torusgp.estimators.short_form import MOST_LINES, is_searched, resolve_kernel
-from torusgp.estimators.validation import check_fit_rows, check_numbers
+from torusgp.estimators.validation import check_fit_rows, check_used
 from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.fitting.fitter import Fit, Fitter, Preliminary
 from torusgp.fitting.likelihoods import check_likelihood
@@ -221,12 +222,13 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         -------
         self
         """
-        if is_searched(self.period) or {"period", "lattice"} & set(self.learn or ()):
+        if is_searched(self.period) or {"period", "lattice"} & make_settings(self).learn:
             raise ValueError(
                 "partial_fit cannot learn a period, which needs all rows at once: find it with find_period or fit on "
                 f"some of them, and give it, instead of period={self.period!r} and learn={self.learn!r}."
             )
         if not hasattr(self, "statistics_"):
+            self.forget()
             rows, fitter = self._first_rows(X, y, sample_weight, noise_scale)
             if fitter.model.moving.any() or np.isnan(fitter.model.period).any():
                 raise ValueError("partial_fit cannot learn the period of a Circle or Lattice: fit on some rows first.")
@@ -242,7 +244,7 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         check_likelihood(self.likelihood)
         checked = check_fit_rows(self, X, y, sample_weight, noise_scale, None, reset=True)
         fitter = Fitter(self.resolve(checked.X), make_settings(self))
-        check_numbers(checked.X, fitter.model)
+        check_used(checked.X, fitter.model)
         coordinates, plain = fitter.layout(checked.X)
         return Rows(coordinates, checked.y, checked.sample_weight, checked.noise_scale, plain), fitter
 
@@ -259,10 +261,12 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         return resolve_kernel(self.kernel, self.period, self.length_scale, X, names, settings.learn, limit, margin)
 
     def forget(self) -> None:
-        """Drop what an earlier fit has left."""
+        """Drop what an earlier fit has left, and note what the next one is asked for."""
         for leftover in ("statistics_", "_outcome", "_fit", "period_search_", "period_std_"):
             if hasattr(self, leftover):
                 delattr(self, leftover)
+        given = self.get_params(deep=False)  # arrays and lists may be changed in place
+        self._parameters_of_fit = {k: copy(v) if isinstance(v, list | np.ndarray) else v for k, v in given.items()}
 
     def set_fit(self, fit: Fit) -> None:
         """Take over what a fitter found."""

@@ -11,8 +11,9 @@ import numpy as np
 from torusgp.estimators import layout1
 from torusgp.estimators.settings import Torch, make_settings
 from torusgp.estimators.short_form import DEFAULT_FAMILY
-from torusgp.fitting.files import fit_from_archive, fit_to_archive
-from torusgp.storage.archives import load_archive, save_archive
+from torusgp.fitting.files import check_fit, fit_from_archive, fit_to_archive
+from torusgp.fitting.likelihoods import check_likelihood
+from torusgp.storage.archives import decoding, load_archive, save_archive
 from torusgp.storage.serialisation import from_json, to_json
 
 _KIND, _LAYOUT = "TorusGPRegressor", 2
@@ -22,18 +23,28 @@ _TECHNICAL = ("n_threads", "verbose", "backend")  # parameters that say how, not
 def save_regressor(model: Any, path: Any, notes: Any = None) -> None:
     """Write a fitted regressor to a file, with notes that JSON can hold."""
     content, arrays = fit_to_archive(model.fit_)
+    changed = _differences(type(model)(**model._parameters_of_fit), model)
+    if changed:
+        raise ValueError(
+            f"{', '.join(changed)} changed after the fit: a file would say other things than the model does. Fit "
+            "again, or set back what was changed."
+        )
     save_archive(path, _KIND, _LAYOUT, {**content, **describe(model), "notes": notes}, arrays)
 
 
 def load_regressor(cls: Any, path: Any) -> Any:
     """Read a regressor written by :func:`save_regressor`, or by an earlier version."""
     content, arrays, layout = load_archive(path, _KIND, _LAYOUT)
-    model = _unfitted(cls, content)
-    read = layout1.fit if layout == 1 else fit_from_archive
-    fit = read(content, arrays, make_settings(model).compute)
-    restore_inputs(model, content)
-    model.set_fit(fit)
-    model.notes_ = content.get("notes")
+    with decoding(path):
+        model = _unfitted(cls, content)
+        model.forget()
+        read = layout1.fit if layout == 1 else fit_from_archive
+        check_likelihood(model.likelihood)
+        fit = read(content, arrays, make_settings(model).compute)
+        restore_inputs(model, content)
+        check_fit(fit, model.n_features_in_)
+        model.set_fit(fit)
+        model.notes_ = content.get("notes")
     return model
 
 
@@ -50,8 +61,13 @@ def describe(model: Any) -> dict[str, Any]:
 def restore_inputs(model: Any, content: dict[str, Any]) -> None:
     """Give an estimator the shape of the inputs and targets that it had."""
     model.n_features_in_, model._y_ndim = content["n_features_in"], content["y_ndim"]
-    if content["feature_names_in"]:
-        model.feature_names_in_ = np.array(content["feature_names_in"], dtype=object)
+    if not isinstance(model.n_features_in_, int) or model.n_features_in_ < 1 or model._y_ndim not in (1, 2):
+        raise ValueError(f"{model.n_features_in_!r} inputs and {model._y_ndim!r} axes of targets are stored.")
+    names = content["feature_names_in"]
+    if names:
+        if len(names) != model.n_features_in_ or not all(isinstance(name, str) for name in names):
+            raise ValueError(f"{names!r} are not the names of {model.n_features_in_} inputs.")
+        model.feature_names_in_ = np.array(names, dtype=object)
 
 
 def _to_stored(model: Any) -> Any:
@@ -76,7 +92,13 @@ def _unfitted(cls: Any, content: dict[str, Any]) -> Any:
 
 def same_parameters(model: Any, content: dict[str, Any]) -> bool:
     """Whether a model would be fitted as the one that a file describes."""
-    both = [_to_stored(one)["dict"] for one in (model, _unfitted(type(model), content))]
-    for one in both:
-        one["kernel"] = one["kernel"] or DEFAULT_FAMILY
-    return all(json.dumps(both[0][name]) == json.dumps(both[1][name]) for name in both[0] if name not in _TECHNICAL)
+    return not _differences(model, _unfitted(type(model), content))
+
+
+def _differences(one: Any, other: Any) -> list[str]:
+    """Names of the parameters that make two models different."""
+    both = [_to_stored(each)["dict"] for each in (one, other)]
+    for stored in both:
+        stored["kernel"] = stored["kernel"] or DEFAULT_FAMILY
+    names = [name for name in both[0] if name not in _TECHNICAL]
+    return [name for name in names if json.dumps(both[0][name]) != json.dumps(both[1][name])]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from torusgp.checks import check_flag
 from torusgp.engine.backends import check_n_threads
 from torusgp.fitting.problem import LEARNABLE, Settings
 from torusgp.fitting.rows import Compute
@@ -53,11 +54,12 @@ def make_settings(estimator: Any) -> Settings:
     learn = estimator.learn
     if isinstance(learn, str) or not np.iterable(learn):
         raise ValueError(f"learn must be a collection of names, as in learn=('length_scale',), got {learn!r}.")
-    unknown = set(learn) - set(LEARNABLE)
+    unknown = [name for name in learn if not isinstance(name, str) or name not in LEARNABLE]
     if unknown:
         raise ValueError(f"learn holds {sorted(map(str, unknown))}; it may hold {list(LEARNABLE)}.")
+    check_flag(estimator.intercept, "intercept")
     check_index_set(estimator.index_set, more=("learned",))
-    if estimator.n_components != "auto":
+    if not (isinstance(estimator.n_components, str) and estimator.n_components == "auto"):
         check_budget(estimator.n_components)
     noise = check_positive_array(estimator.noise_variance, "noise_variance", max_ndim=1)
     bounds = estimator.noise_variance_bounds

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from torusgp.checks import check_numbers
 from torusgp.estimators.sequences import halton
 from torusgp.kernels.kernel import TorusKernel
 from torusgp.kernels.spectra import Matern, SquaredExponential
@@ -88,6 +89,7 @@ class WarpedFourierFeatures(TransformerMixin, BaseEstimator):
         -------
         self
         """
+        check_numbers(X)
         dimension = validate_data(self, X, dtype=(np.float64, np.float32)).shape[1]
         self.kernel_ = TorusKernel(self.kernel, self.length_scale, self.period)
         self.kernel_.resolve_dimension(dimension)
@@ -107,9 +109,9 @@ class WarpedFourierFeatures(TransformerMixin, BaseEstimator):
         return self
 
     def _uniform(self, n_points, dimension):
-        if self.sequence == "random":
+        if isinstance(self.sequence, str) and self.sequence == "random":
             return check_random_state(self.random_state).uniform(np.finfo(float).tiny, 1.0, (n_points, dimension))
-        if self.sequence not in SEQUENCES:
+        if not isinstance(self.sequence, str) or self.sequence not in SEQUENCES:
             raise ValueError(f"sequence must be one of {', '.join(map(repr, SEQUENCES))}, got {self.sequence!r}.")
         return halton(n_points, dimension, generalized=self.sequence == "generalized_halton")
 
@@ -126,6 +128,7 @@ class WarpedFourierFeatures(TransformerMixin, BaseEstimator):
         ndarray of shape (n_samples, n_components)
         """
         check_is_fitted(self)
+        check_numbers(X)
         X = validate_data(self, X, dtype=(np.float64, np.float32), reset=False)
         angles = self._angles(X)[0]
         features = np.hstack([np.cos(angles), np.sin(angles)])[:, : self.n_components]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import astuple
 from typing import Any
 
@@ -12,7 +13,7 @@ from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.fitting.fitter import Fit, Preliminary
 from torusgp.fitting.learning import Learned, Round
 from torusgp.fitting.parameters import Parameter, Parameters
-from torusgp.fitting.prior import Prior
+from torusgp.fitting.prior import NOISE, Prior
 from torusgp.fitting.rows import Compute
 from torusgp.kernels.resolve import ColumnTerm, Model
 from torusgp.kernels.terms import KernelTerm, TermFactor
@@ -80,14 +81,14 @@ def model_from_json(content: dict[str, Any]) -> Model:
                     tuple(factor["axes"]),
                     from_json(factor["family"]),
                     np.array(factor["length_scale"], dtype=float),
-                    tuple(factor["bounds"]),
-                    factor["learned"],
-                    factor["is_line"],
-                    factor["tolerance"],
+                    _bounds(factor["bounds"]),
+                    _flag(factor["learned"]),
+                    _flag(factor["is_line"]),
+                    None if factor["tolerance"] is None else _positive(factor["tolerance"]),
                 )
                 for factor in term["factors"]
             ),
-            term["variance"],
+            None if term["variance"] is None else _positive(term["variance"]),
             from_json(term["variance_bounds"]),
             term["max_interaction"],
         )
@@ -102,6 +103,26 @@ def model_from_json(content: dict[str, Any]) -> Model:
         from_json(content["period_bounds"]),
         content["has_trend"],
     )
+
+
+def _positive(value: Any) -> float:
+    """A stored number, which may be infinite where it is a bound."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+        raise ValueError(f"{value!r} is stored where a positive number has to be.")
+    return value
+
+
+def _bounds(values: Any) -> tuple[float, float]:
+    low, high = (_positive(value) for value in values)
+    if low > high:
+        raise ValueError(f"the stored bounds {values} are not in order.")
+    return low, high
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"{value!r} is stored where true or false has to be.")
+    return value
 
 
 def outcome_to_archive(outcome: Preliminary | Fit) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -128,12 +149,23 @@ def outcome_from_archive(content: dict[str, Any], arrays: dict[str, Any]) -> Pre
     entries = {}
     for i, name in enumerate(content["parameters"]):
         value, lower, upper, learned = arrays[f"parameter_{i}"]
+        if not (np.isfinite(value) & (value > 0)).all():
+            raise ValueError(f"the stored parameter {name!r} is {value}, it must be finite and positive.")
         entries[name] = Parameter(value, lower, upper, learned.astype(bool))
     parameters = Parameters(entries, arrays["period"])
     rounds = tuple(Round(*one) for one in content.get("rounds", []))
     index_set, factor = from_json(content["index_set"]), arrays.get("noise_factor")
     learned = Learned(parameters, index_set, np.nan, rounds=rounds, noise_factor=factor)
     return Preliminary(model_from_json(content["model"]), learned, arrays.get("nyquist"), arrays.get("period_std"))
+
+
+def check_outcome(outcome: Preliminary) -> None:
+    """Raise if the parts of what was learned do not fit together."""
+    model, learned = outcome.model, outcome.learned
+    prior = Prior(model.torus, model.terms, model.columns, np.zeros(len(learned.parameters[NOISE])), model.has_trend)
+    variances = prior.variances(learned.parameters, learned.index_set.frequencies)
+    if not (np.isfinite(variances) & (variances >= 0)).all():
+        raise ValueError("the prior variances are not finite.")
 
 
 def fit_to_archive(fit: Fit) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -145,7 +177,8 @@ def fit_to_archive(fit: Fit) -> tuple[dict[str, Any], dict[str, Any]]:
     arrays["noise_variance"] = fit.fitted.noise_variance
     if fit.fitted.spectrum is not None:
         arrays["spectrum"] = fit.fitted.spectrum
-    return {**content, "statistics": statistics, "center": fit.fitted.center}, arrays
+    more = {"statistics": statistics, "center": fit.fitted.center, "noise_unit": fit.fitted.prior.noise_unit}
+    return {**content, **more}, arrays
 
 
 def fit_from_archive(content: dict[str, Any], arrays: dict[str, Any], compute: Compute) -> Fit:
@@ -154,7 +187,8 @@ def fit_from_archive(content: dict[str, Any], arrays: dict[str, Any], compute: C
     sums = {name[11:]: array for name, array in arrays.items() if name.startswith("statistics_")}
     statistics = SufficientStatistics.from_archive(content["statistics"], sums)
     model = outcome.model
-    prior = Prior(model.torus, model.terms, model.columns, arrays["intercept_variance"], model.has_trend)
+    unit = _positive(content.get("noise_unit", 1.0))
+    prior = Prior(model.torus, model.terms, model.columns, arrays["intercept_variance"], model.has_trend, unit)
     fitted = FittedTorusGP(
         prior,
         outcome.learned.parameters,
@@ -166,3 +200,18 @@ def fit_from_archive(content: dict[str, Any], arrays: dict[str, Any], compute: C
     )
     fitted = fitted.with_noise_variance(arrays["noise_variance"])
     return Fit(model, fitted, outcome.learned, outcome.nyquist, outcome.period_std)
+
+
+def check_fit(fit: Fit, n_inputs: int) -> None:
+    """Raise if a model that was read cannot predict: its posterior is made sooner or later in any case."""
+    fitted, torus = fit.fitted, fit.model.torus
+    if len(torus.names) != n_inputs:
+        raise ValueError(f"the model has {len(torus.names)} inputs, the estimator {n_inputs}.")
+    point = np.zeros((1, n_inputs), dtype=object if len(torus.kinds("category")) else np.float64)
+    for axis in torus.axes:
+        point[0, axis.input] = axis.levels[0] if axis.kind == "category" else axis.low
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        mean, variance = fitted.mean_and_variance(point)
+    if not (np.isfinite([*mean.ravel(), *variance.ravel(), fitted.log_evidence]).all() and (variance >= 0).all()):
+        raise ValueError(f"the model would predict {mean.ravel()} with the variance {variance.ravel()}.")

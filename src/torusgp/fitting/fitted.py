@@ -19,7 +19,7 @@ from torusgp.fitting.prior import NOISE, Prior
 from torusgp.fitting.rows import Compute, inexactness_ratio
 from torusgp.kernels.index_sets import IndexSet
 from torusgp.kernels.kernel import TorusKernel
-from torusgp.kernels.product import to_phases
+from torusgp.kernels.product import check_turns, to_phases
 from torusgp.kernels.resolve import Layout
 
 _CHUNK_ENTRIES = 2**22  # values of columns that are held at a time
@@ -173,7 +173,9 @@ class FittedTorusGP:
 
     def phases(self, X: NDArray[Any]) -> NDArray[np.float64]:
         """Phases of inputs of shape (n_samples, n_inputs); those beyond the range of a line are clamped."""
-        return to_phases(self.prior.torus.coordinates(X, self.parameters.period), self.parameters.period)
+        coordinates, period = self.prior.torus.coordinates(X, self.parameters.period), self.parameters.period
+        check_turns(coordinates, period)
+        return to_phases(coordinates, period)
 
     def plain(self, X: NDArray[Any]) -> NDArray[np.float64]:
         """Plain columns of inputs, in the units of the model."""

@@ -383,7 +383,9 @@ class Fitter:
         if gain < MIN_GAIN:
             periodic = self.model.torus.is_periodic
             what = f"y repeats with period {fitted.kernel.period!r}" if periodic else "y depends on the inputs"
-            hint = " Is the period in the units of X?" if periodic else ""
+            hint = ""
+            if periodic:
+                hint = " Is the period in the units of X? If y varies often within it, give a shorter length_scale."
             advise(
                 f"There is little evidence that {what}: its logarithm is {gain:.2g} above that of a constant and "
                 f"noise.{hint}",

@@ -159,16 +159,17 @@ class _Objective:
         here = self.unpack(vector)
         if not self._floor:
             return here
-        return here.with_value(NOISE, here[NOISE] + self._prior.at(here, self._set.frequencies).dropped())
+        dropped = self._prior.at(here, self._set.frequencies).dropped() / self._prior.noise_unit
+        return here.with_value(NOISE, here[NOISE] + dropped)
 
     def __call__(self, vector: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Negative log evidence and its gradient."""
         here = self.unpack(vector)
         at = self._prior.at(here, self._set.frequencies)
-        noise = here[NOISE] + at.dropped() if self._floor else here[NOISE]
+        noise = here[NOISE] + at.dropped() / self._prior.noise_unit if self._floor else here[NOISE]
         linear = self._fixed if self._moves is None else self._provider(self._set, here)
         total = sum_over_outputs(linear, at.variances, noise)
-        by_dropped = total.by_noise / noise if self._floor else None
+        by_dropped = total.by_noise / (noise * self._prior.noise_unit) if self._floor else None
         gradient = at.gradient(total.by_column, by_dropped)
         gradient[NOISE] = total.by_noise * here[NOISE] / noise
         vector_gradient = here.pack(gradient)

@@ -72,6 +72,8 @@ class Prior:
         Variance that the constant column has for the intercept; zero without.
     has_trend : bool, default=False
         Whether all terms but the first are slow change, which has few columns on purpose.
+    noise_unit : float, default=1.0
+        Square of the known noise scale of a typical row, by which the noise variance is multiplied to be that row's.
     """
 
     torus: Torus
@@ -79,12 +81,18 @@ class Prior:
     columns: tuple[ColumnTerm, ...]
     intercept_variance: NDArray[np.float64]
     has_trend: bool = False
+    noise_unit: float = 1.0
 
     @classmethod
     def of(cls, model: Model, intercept: bool, spread: Spread) -> Prior:
         """Prior of a resolved expression."""
         broad = BROAD * spread.variance if intercept else np.zeros_like(spread.variance)
-        return cls(model.torus, model.terms, model.columns, broad, model.has_trend)
+        unit = float((spread.variance / spread.typical_noise)[0]) if spread.is_known else 1.0
+        return cls(model.torus, model.terms, model.columns, broad, model.has_trend, unit)
+
+    def typical_noise(self, parameters: Parameters) -> NDArray[np.float64]:
+        """Noise variances of a typical row, in the units of the targets."""
+        return self.noise_unit * parameters[NOISE]
 
     @property
     def n_outputs(self) -> int:
@@ -215,7 +223,7 @@ class Prior:
         """Whether what a set leaves out is at most this fraction of the noise of every output."""
         left_out = self.sum_kernel(parameters).truncation_errors(index_set)[:, None] * self.signal_variances(parameters)
         left_out = left_out[:1] if self.has_trend else left_out
-        return bool((left_out.sum(axis=0) <= fraction * parameters[NOISE]).all())
+        return bool((left_out.sum(axis=0) <= fraction * self.typical_noise(parameters)).all())
 
     # Circles of lines ------------------------------------------------------------------------------------------------
 
@@ -236,7 +244,7 @@ class Prior:
         if given is not None:
             return given
         variance = parameters[variance_name(term)]
-        share = SMALL_AGAINST_NOISE * float((parameters[NOISE] / variance).min())
+        share = SMALL_AGAINST_NOISE * float((self.typical_noise(parameters) / variance).min())
         n_lines = sum(factor.is_line for factor in term.factors)
         return float(np.clip(share / n_lines, *_TOLERANCES)) if np.isfinite(share) else DEFAULT_TOLERANCE
 

@@ -25,6 +25,7 @@ from torusgp.kernels.index_sets import IndexSet, from_frequencies, named_set
 from torusgp.kernels.resolve import Model
 from torusgp.kernels.sums import SumKernel
 
+_LEAST_SPREAD = 1e-14  # of targets, relative to their size, that is more than rounding
 LEARNABLE = ("length_scale", "signal_variance", "noise_variance", "period", "lattice", "spectrum")
 
 FOLLOWING = ("adaptive", "learned")  # sets that follow the prior, as "learned" does before its rounds
@@ -230,7 +231,14 @@ def _spread(
     settings: Settings,
 ) -> Spread:
     """Of constant targets what rounding leaves of their variance; a single row tells nothing of it."""
-    varies = variance > 1e-24 * np.abs(center) ** 2
+    spread, size = np.sqrt(variance), np.abs(center)
+    varies = spread > _LEAST_SPREAD * size
+    lost = ~varies & (spread > 2 * np.finfo(float).eps * size)  # more than rounding of equal targets
+    if lost.any():
+        raise ValueError(
+            f"The targets are {center[lost][0]:.6g} and vary by {spread[lost][0]:.2g}, hardly more than such numbers "
+            "are apart: subtract a constant before they are rounded."
+        )
     if n_samples <= 1 and not varies.any():
         return _given_spread(model, settings, len(variance))
     rounding = np.maximum(1e-12 * np.abs(center) ** 2, 1e-12)

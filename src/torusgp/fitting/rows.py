@@ -296,14 +296,14 @@ def inexactness_ratio(prior: Prior, parameters: Parameters, index_set: IndexSet)
     """
     variances = prior.variances(parameters, index_set.frequencies)[1 : index_set.n_components]
     constant = prior.at(parameters, index_set.frequencies[:1]).variances[0] - prior.intercept_variance
-    return float((np.vstack([variances, constant]) / parameters[NOISE]).max())
+    return float((np.vstack([variances, constant]) / prior.typical_noise(parameters)).max())
 
 
 def transform_tolerance(prior: Prior, parameters: Parameters, n_samples: int) -> float:
     """Tolerance of the transforms that leaves the posterior trustworthy: errors of the sums stay below the prior."""
     if n_samples < MANY_ROWS:
         return _FINEST_TOLERANCE
-    ratio = (parameters[NOISE] / prior.signal_variances(parameters).sum(axis=0)).min()
+    ratio = (prior.typical_noise(parameters) / prior.signal_variances(parameters).sum(axis=0)).min()
     return float(np.clip(0.1 * INEXACT * ratio / n_samples, _FINEST_TOLERANCE, 1e-12))
 
 

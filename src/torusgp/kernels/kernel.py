@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from torusgp.checks import check_numbers
 from torusgp.kernels.axes import Expression
 from torusgp.kernels.index_sets import IndexSet
 from torusgp.kernels.product import ProductKernel, check_inputs, to_phases
@@ -187,6 +188,7 @@ class TorusKernel:
         """Phases in radians, in [0, 2 pi], of inputs of shape (n_samples, n_inputs)."""
         if self._sum is None:
             return self._only("phases").phases(X)
+        check_numbers(X)
         return to_phases(self._sum.coordinates(np.asarray(X)), self._sum.period)
 
     def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.float64]:

@@ -4,6 +4,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from torusgp.checks import LARGEST, check_numbers
 from torusgp.kernels.certificates import dropped_sum, mass_by_order
 from torusgp.kernels.index_sets import IndexSet
 from torusgp.kernels.index_sets._checks import check_max_interaction
@@ -19,6 +20,7 @@ FAMILIES: dict[str, Spectrum] = {
     "torus_matern": TorusMatern(),
 }
 
+_MOST_TURNS = 1e12  # from zero: beyond, a phase is known to a thousandth of a turn at best
 _CHUNK_ENTRIES = 2**21  # entries of a Gram matrix computed at once
 _SHORT_TABLE = 256  # orders that are computed whether they occur or not
 
@@ -360,14 +362,23 @@ def _along_axis(family, length_scale, frequencies, gradient=False):
     orders = np.abs(frequencies)
     largest = int(orders.max(initial=0))
     if largest <= len(orders) + _SHORT_TABLE:
-        return _table(family, length_scale, largest)[gradient][orders]
+        if family.has_both_at_once:
+            return _both(family, length_scale, largest)[gradient][orders]
+        return _table(family, length_scale, largest, gradient)[orders]
     distinct, inverse = np.unique(orders, return_inverse=True)
     evaluate = family.log_coefficients_gradient if gradient else family.log_coefficients
     return evaluate(distinct, length_scale)[inverse]
 
 
 @lru_cache(maxsize=256)
-def _table(family, length_scale, largest):
+def _table(family, length_scale, largest, gradient):
+    """Log coefficients of the orders up to the largest, or their derivatives."""
+    evaluate = family.log_coefficients_gradient if gradient else family.log_coefficients
+    return evaluate(np.arange(largest + 1), length_scale)
+
+
+@lru_cache(maxsize=256)
+def _both(family, length_scale, largest):
     """Log coefficients of the orders up to the largest, and their derivatives: a step of learning asks for both."""
     return family.log_coefficients_and_gradient(np.arange(largest + 1), length_scale)
 
@@ -386,6 +397,7 @@ def to_phases(X, period):
     -------
     ndarray of shape (n_samples, dimension)
     """
+    check_numbers(X)
     X = np.asarray(X, dtype=float)
     if np.ndim(period) < 2:
         phases = np.empty(X.shape[::-1])  # each dimension contiguous, as whoever works on phases wants them
@@ -394,6 +406,20 @@ def to_phases(X, period):
         return phases.T
     turns = X @ np.linalg.inv(period)
     return 2 * np.pi * (turns - np.floor(turns))
+
+
+def check_turns(X, period):
+    """Raise if inputs lie so many periods from zero that rounding has taken their phases."""
+    largest = max(X.max(initial=0.0), -X.min(initial=0.0))
+    smallest = np.min(np.linalg.norm(period, axis=-1) if np.ndim(period) == 2 else period)
+    if largest > _MOST_TURNS * smallest:  # with the others it need not be, so a closer look follows
+        turns = np.abs(X @ np.linalg.inv(period) if np.ndim(period) == 2 else X / period)
+        if turns.max() > _MOST_TURNS:
+            row, column = np.unravel_index(np.argmax(turns), turns.shape)
+            raise ValueError(
+                f"X is {X[row, column]:.6g} in row {row}, more than {_MOST_TURNS:g} periods: such numbers are "
+                f"{np.spacing(abs(X[row, column])):.2g} apart, and have no phase. Subtract a multiple of the period."
+            )
 
 
 def _remainder(x, period):
@@ -443,6 +469,8 @@ def check_positive_array(value, name, max_ndim):
         raise ValueError(f"{name} must be {shapes}, got {value!r}.")
     if not (np.isfinite(array) & (array > 0)).all():
         raise ValueError(f"{name} must be positive and finite, got {value!r}.")
+    if name == "length_scale" and not ((array > 1 / LARGEST) & (array < LARGEST)).all():
+        raise ValueError(f"{name} must lie between {1 / LARGEST:g} and {LARGEST:g}, got {value!r}.")
     array.flags.writeable = False
     return float(array) if array.ndim == 0 else array
 
@@ -468,6 +496,7 @@ def check_period(period):
 
 def check_inputs(X, name, dimension):
     """Return inputs as an array of floats, or raise if they are not finite or have another shape."""
+    check_numbers(X, name)
     try:
         X = np.asarray(X, dtype=float)
     except (TypeError, ValueError):

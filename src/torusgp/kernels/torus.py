@@ -8,6 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from torusgp.checks import holds_times
+
 MAX_LEVELS = 1000  # of a category: each has a column of its own, for every frequency of its partners
 
 
@@ -185,9 +187,11 @@ def to_numbers(column: NDArray[Any], name: str) -> NDArray[np.float64]:
     if column.dtype.kind in "fiub":
         return column.astype(np.float64, copy=False)
     try:
+        if column.dtype.kind in "mM" or holds_times(column):  # which NumPy would cast
+            raise TypeError
         values = column.astype(np.float64)
     except (TypeError, ValueError):
-        bad = next(value for value in column.tolist() if not _is_real(value))
+        bad = next(value for value in column.tolist() if holds_times(np.array([value], object)) or not _is_real(value))
         raise ValueError(
             f"The input {name!r} holds {bad!r}, which is no number: turn times into numbers (days, hours) first, and "
             "use Category for levels without a distance."

@@ -40,6 +40,7 @@ def write_together(contents):
     contents : dict of Path to bytes
         What to write where. Missing folders are created, files that are there are replaced.
     """
+    contents = {Path(os.path.realpath(path)): content for path, content in contents.items()}  # a link stays one
     folders: list[Path] = []
     moved: list[Path] = []
     parts = {path: _beside(path, "part") for path in contents}

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from torusgp.libraries import require
+
 _FORMATS = {".png": "PNG", ".tif": "TIFF", ".tiff": "TIFF"}  # these keep every pixel as it is
 _DIRECT_MODES = ("L", "LA", "RGB", "RGBA", "F")
 _CONVERTED_MODES = {"1": "L", "P": "RGB", "PA": "RGBA"}
@@ -171,21 +173,12 @@ def encode_std(std):
     scale : str
         The scale, in words.
     """
-    _check_pillow()
-    from PIL.PngImagePlugin import PngInfo
-
+    PngInfo = require("PIL.PngImagePlugin", "plot", "Images need").PngInfo
     scale = f"{_STD_LEVELS} stands for a standard deviation of {std.max():.6g} levels of the image"
     text = PngInfo()
     text.add_text("Description", scale)
     levels = np.rint(std * (_STD_LEVELS / std.max())).astype(np.uint16)
     return _to_bytes(levels, "PNG", {"pnginfo": text}), scale
-
-
-def _check_pillow():
-    try:
-        import PIL  # noqa: F401  # only whether it is there matters
-    except ImportError as error:
-        raise ImportError('Images need Pillow. Install it with: pip install "torusgp[plot]"') from error
 
 
 def _to_bytes(pixels, file_format, options):
@@ -197,7 +190,7 @@ def _to_bytes(pixels, file_format, options):
 
 
 def _open(path):
-    _check_pillow()
+    require("PIL", "plot", "Images need")
     from PIL import Image, ImageOps
 
     try:

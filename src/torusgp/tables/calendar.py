@@ -16,6 +16,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from torusgp.libraries import require
+
 FIXED_OFFSETS = "fixed offsets"  # such as +10:00: one zone has several of them in the course of a year
 _OFFSET = r"(?: ?(Z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d){0,2}))?"  # seconds: before zones, towns had clocks of their own
 _TIME = re.compile(
@@ -244,12 +246,7 @@ class Times:
 
     def moved_to(self, zone):
         """The same moments on the clock of a zone, as a pandas DatetimeIndex that knows it."""
-        try:
-            import pandas
-        except ImportError as error:
-            raise ImportError(
-                'Moving times to another time zone needs pandas. Install it with: pip install "torusgp[io]"'
-            ) from error
+        pandas = require("pandas", "io", "Moving times to another time zone needs")
         return pandas.DatetimeIndex(self.stamps - self.offsets).tz_localize("UTC").tz_convert(zone)
 
 
@@ -449,6 +446,7 @@ def _zone_name(zone):
 
 def _to_table(X):
     """X itself if it is of pandas, else as an array; of one or two dimensions."""
+    X = X.to_pandas() if hasattr(X, "to_pandas") else X  # of polars; its array would have lost the zone
     X = X if hasattr(X, "to_frame") or hasattr(X, "iloc") else np.asarray(X)
     if X.ndim not in (1, 2):
         raise ValueError(f"Times must be a sequence or a column of a table, got an array of shape {X.shape}.")

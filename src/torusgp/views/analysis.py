@@ -33,6 +33,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.fitting.fitted import FittedTorusGP
+from torusgp.libraries import require
 from torusgp.views.decomposition import Component, Decomposition
 from torusgp.views.dimensions import ROWS, UNIFORM, Along, Dimension, find_dimensions, to_levels
 
@@ -144,10 +145,7 @@ class SobolIndices:
             With columns component, order (number of dimensions), share, lower, upper, and the total order, where a
             component is one dimension. Several outputs have a column output before, and a row each.
         """
-        try:
-            import pandas
-        except ImportError as error:
-            raise ImportError('A data frame needs pandas. Install it with: pip install "torusgp[io]"') from error
+        pandas = require("pandas", "io", "A data frame needs")
         lower, upper = self.interval(coverage)
         total = np.full(self.share.shape, np.nan)
         total[: len(self.names)] = self.total_order

@@ -169,11 +169,12 @@ def _skill(error, from_constant, redundancy):
 
 
 def _bias(error, std, noise_std, redundancy):
-    """Mean of errors, and its standard deviation where they are correlated."""
+    """Mean of errors, and its standard deviation where they are correlated; few errors do not show their own size."""
+    variance = max(float(np.var(error)), float(np.mean(np.asarray(noise_std) ** 2)))
     time = max(redundancy, correlation_time(autocorrelation(error)))
     # uncertainty of the function is the same for all rows at worst
     function = np.mean(np.sqrt(np.maximum(std**2 - np.asarray(noise_std) ** 2, 0.0)))
-    return float(np.mean(error)), float(np.sqrt(np.var(error) * min(time / len(error), 1.0) + function**2))
+    return float(np.mean(error)), float(np.sqrt(variance * min(time / len(error), 1.0) + function**2))
 
 
 def _middle(error, std, redundancy):

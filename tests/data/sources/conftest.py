@@ -10,4 +10,4 @@ def table():
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr("torusgp.data.sources._csv._BLOCK_BYTES", CSV_BLOCK)
+    monkeypatch.setattr("torusgp.data.sources._csv._BLOCK_CHARACTERS", CSV_BLOCK)

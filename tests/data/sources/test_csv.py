@@ -8,6 +8,7 @@ import pytest
 
 from tests.data.sources.stores import STORES, TARGETS, store_csv
 from torusgp.data.sources import CsvSource, SourceError
+from torusgp.data.tables import TableError, numeric_column, read_table
 
 
 def read(source):
@@ -77,18 +78,18 @@ def test_the_line_is_that_of_its_file(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "rows.csv has no header"),
-        (b"\n1,2\n", "rows.csv has no header"),
+        (b"", "rows.csv is empty"),
+        (b"\n1,2\n", "column 'y' is missing; there are .'1', '2'"),
         (b"x,y\n", "rows.csv has no rows below the header"),
-        (b"x,x,y\n1,2,3\n", "the header has 'x' more than once"),
+        (b"x,x,y\n1,2,3\n", "several columns called 'x': rename them"),
         (b"x,z\n1,2\n", "column 'y' is missing; there are"),
         (b"x,Y\n1,2\n", "column 'y' is missing"),
-        ("x\xe9,y\n1,2\n".encode("latin-1"), "rows.csv cannot be read as text"),
-        (b"x,y\n1,2,3\n", r"rows.csv \(chunk 0, from line 2 on\) cannot be read: .*Expected 2 columns, got 3"),
-        (b"x,y\n1,a\n", r"rows.csv \(chunk 0, from line 2 on\) cannot be read: .*line 2: .*invalid value 'a'"),
+        ("x\xe9,y\n1,2\n".encode("latin-1"), "rows.csv is not UTF-8 text: line 1 has the byte 0xe9"),
+        (b"x,y\n1,2,3\n", r"rows.csv, line 2: 3 value\(s\), but the first line names 2"),
+        (b"x,y\n1,a\n", "rows.csv, line 2: 'a' in column 'y' is not a number"),
         (b"x,y\n1,\n", r"rows.csv \(chunk 0\), line 2: y is nan"),
         (b"x,y\n1,NA\n", r"rows.csv \(chunk 0\), line 2: y is nan"),
-        (b"x,y\n1,inf\n", r"rows.csv \(chunk 0\), line 2: y is inf"),
+        (b"x,y\n1,inf\n", "rows.csv, line 2: inf in column 'y' is infinite"),
     ],
 )
 def test_bad_files(content, message, tmp_path):
@@ -99,7 +100,7 @@ def test_bad_files(content, message, tmp_path):
 
 def test_another_file_by_the_name_of_a_compressed_one(tmp_path):
     (tmp_path / "rows.csv.gz").write_text("x,y\n1,2\n")
-    with pytest.raises(SourceError, match=r"rows.csv.gz cannot be read as text"):
+    with pytest.raises(SourceError, match=r"rows.csv.gz is no gzip file, or a damaged one"):
         CsvSource(tmp_path / "rows.csv.gz", "y")
 
 
@@ -109,3 +110,76 @@ def test_the_number_of_rows_is_known_after_a_sample(table, tmp_path):
     assert source.n_rows is None
     assert len(source.sample(20)) == 20
     assert source.n_rows == len(table)
+
+
+class TestRecordsAcrossBlocks:
+    """Wherever a block ends, rows are those of the whole file, as the reader of tables has them."""
+
+    @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+    @pytest.mark.parametrize(
+        "notes",
+        [
+            ["a\nb", "plain", 'says ""no""\n', "", "\n\n\n", "3,4\n5,6"],
+            ['5" pipe', 'a"b c"', "'", '""'],
+        ],
+        ids=["line breaks in quotes", "marks that mean themselves"],
+    )
+    def test_quotes(self, notes, end, tmp_path, monkeypatch):
+        quoted = notes[0] == "a\nb"
+        values = [f'"{note}"' if quoted else note for note in notes] * 7
+        rows = [f"{number},{note},{number / 4}" for number, note in enumerate(values)]
+        path = tmp_path / "rows.csv"
+        path.write_text("\n".join(["x,note,y", *rows, ""]).replace("\n", end), newline="")
+        expected = np.arange(len(values))[:, None] * [1, 0.25]
+        for size in range(1, 60):
+            monkeypatch.setattr("torusgp.data.sources._csv._BLOCK_CHARACTERS", size)
+            np.testing.assert_array_equal(read(CsvSource(path, "y", ["x"])), expected)
+
+    def test_the_line_of_a_value_after_quoted_line_breaks(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("torusgp.data.sources._csv._BLOCK_CHARACTERS", 10)
+        (tmp_path / "rows.csv").write_text('x,note,y\n1,"a\nb\nc",2\n\n3,d,4\n5,e,bad\n')
+        with pytest.raises(SourceError, match="line 7: 'bad' in column 'y' is not a number"):
+            list(CsvSource(tmp_path / "rows.csv", "y", ["x"]).chunks())
+
+    def test_a_mark_that_is_left_open(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("torusgp.data.sources._csv._BLOCK_CHARACTERS", 10)
+        (tmp_path / "rows.csv").write_text('x,note,y\n1,"a,2\n' + "3,b,4\n" * 50_000)
+        with pytest.raises(SourceError, match="a quotation mark is left open, before 'a,2"):
+            list(CsvSource(tmp_path / "rows.csv", "y", ["x"]).chunks())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x;y\n0,5;1,25\n1;2,5\n", [[0.5, 1.25], [1, 2.5]]),
+        ("x;y\n0.5;1.25\n1;2.5\n", [[0.5, 1.25], [1, 2.5]]),
+        ("x;y\n1,234;2,5\n5,678;3\n", [[1.234, 2.5], [5.678, 3]]),
+        ("x;y\n1,234;2\n5,678;3\n", None),
+        ("x;y\n1.536;2\n989;3\n", None),
+        ("x;y\n1.234,5;2\n", None),
+        ('x,y\n"1,5",2\n', None),
+    ],
+)
+@pytest.mark.parametrize("size", [5, 2**24], ids=["blocks", "whole"])
+def test_a_stream_reads_numbers_as_a_table_does(text, expected, size, tmp_path, monkeypatch):
+    """Decimal commas too; and what could be read in two ways is refused by both."""
+    monkeypatch.setattr("torusgp.data.sources._csv._BLOCK_CHARACTERS", size)
+    path = tmp_path / "rows.csv"
+    path.write_text(text)
+    if expected is None:
+        with pytest.raises(TableError, match="line 2: "):
+            numeric_column(read_table(path), "x", path)
+        with pytest.raises(SourceError, match="line 2: "):
+            read(CsvSource(path, "y"))
+    else:
+        np.testing.assert_array_equal(read(CsvSource(path, "y")), expected)
+        frame = read_table(path)
+        table = np.column_stack([numeric_column(frame, name, path) for name in ("x", "y")])
+        np.testing.assert_array_equal(table, expected)
+
+
+def test_the_sign_before_decimals_can_be_said(tmp_path):
+    (tmp_path / "rows.csv").write_text("x;y\n1,536;2\n989;3\n")
+    np.testing.assert_array_equal(read(CsvSource(tmp_path / "rows.csv", "y", decimal=",")), [[1.536, 2], [989, 3]])
+    (tmp_path / "rows.csv").write_text("x;y\n1.536;2\n989;3\n")
+    np.testing.assert_array_equal(read(CsvSource(tmp_path / "rows.csv", "y", decimal=".")), [[1.536, 2], [989, 3]])

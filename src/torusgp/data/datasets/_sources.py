@@ -7,6 +7,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from torusgp.libraries import require
+
 DATA_FOLDER = "TORUSGP_DATA"  # environment variable with the folder of the user
 
 
@@ -57,13 +59,7 @@ class Source:
     def _download(self, folder):
         if self.sha256 is None:
             raise FileNotFoundError(f"{self.name} is not downloaded. {self._advice(folder)}")
-        try:
-            import pooch
-        except ImportError as error:
-            raise ImportError(
-                f'Downloading {self.name} needs pooch. Install it with: pip install "torusgp[data]". Or else: '
-                f"{self._advice(folder)}"
-            ) from error
+        pooch = require("pooch", "data", f"Downloading {self.name} needs", f". Or else: {self._advice(folder)}")
         place = pooch.os_cache("torusgp") / self.name
         try:
             # a file of another digest never reaches the cache, and one that is there is replaced

@@ -15,6 +15,7 @@ from torusgp.data.sources._chunk import CHUNK_ROWS, Chunk, SourceError
 from torusgp.data.sources._chunks import ChunkSource
 from torusgp.data.sources._csv import CsvSource
 from torusgp.data.sources._parquet import ParquetSource
+from torusgp.data.tables import PARQUET_SUFFIXES, TEXT_SUFFIXES, is_text
 
 __all__ = [
     "CHUNK_ROWS",
@@ -28,9 +29,6 @@ __all__ = [
     "as_source",
 ]
 
-_CSV_SUFFIXES = (".csv", ".tsv", ".txt")
-_COMPRESSIONS = (".gz", ".bz2", ".zst")
-_PARQUET_SUFFIXES = (".parquet", ".pq")
 _ON_DISK = ("zarr", "h5py")  # libraries whose arrays stay in files
 _MANY_ROWS = 2_000_000  # memory maps up to here are treated as arrays in memory
 
@@ -113,15 +111,12 @@ def _are_csv(X):
 
 
 def _is_csv(path):
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes and suffixes[-1] == ".zarr":
+    if path.suffix.lower() == ".zarr":
         raise ValueError(f"{path}: open Zarr arrays with zarr.open, and give them as X and y.")
-    if path.is_dir() or (suffixes and suffixes[-1] in _PARQUET_SUFFIXES):
+    if path.is_dir() or path.suffix.lower() in PARQUET_SUFFIXES:
         return False
-    if suffixes and suffixes[-1] in _COMPRESSIONS:
-        suffixes.pop()
-    if suffixes and suffixes[-1] in _CSV_SUFFIXES:
+    if is_text(path):
         return True
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist.")
-    raise ValueError(f"{path}: files end in {', '.join((*_PARQUET_SUFFIXES, *_CSV_SUFFIXES))}, or in .gz after these.")
+    raise ValueError(f"{path}: files end in {', '.join((*PARQUET_SUFFIXES, *TEXT_SUFFIXES))}, or in .gz after these.")

@@ -67,8 +67,7 @@ class ArraySource(Source):
     def _take(self, checker, rows, part, first_row=0):
         place = self._place() + part
         try:
-            # a plain array: every operation on a memory map would make a memory map again
-            values = {name: np.asarray(array[rows]) for name, array in self._arrays.items()}
+            values = {name: _plain(array[rows]) for name, array in self._arrays.items()}
         except Exception as error:  # whatever a storage library raises about a damaged chunk
             raise SourceError(f"{place} (from row {first_row} on) cannot be read: {error}") from error
         return checker.check(
@@ -99,6 +98,11 @@ class ArraySource(Source):
     def stamps(self, n_chunks):
         """Rows of a chunk, and the files that are mapped; None if an array has no file."""
         return None if None in self._stamps else [self._starts.step, *self._stamps]
+
+
+def _plain(values):
+    """A plain array, unless it has a mask: every operation on a memory map would make a memory map again."""
+    return values if np.ma.isMaskedArray(values) else np.asarray(values)
 
 
 def _to_array(values):

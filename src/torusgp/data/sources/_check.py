@@ -14,22 +14,19 @@ class Checker:
     ----------
     names, targets : sequence of str, optional
         Names of the inputs and of the targets; by default those of the first chunk, if it has some.
-    count : str, default="row"
-        What messages count: rows, from 0, or lines.
     """
 
-    def __init__(self, names=None, targets=None, count="row"):
+    def __init__(self, names=None, targets=None):
         self._names = {name: tuple(given) for name, given in (("X", names), ("y", targets)) if given is not None}
         self._widths = {name: len(given) for name, given in self._names.items()}
         self._extras = None  # whether chunks have weights, and noise scales
-        self._count = count
 
     @property
     def names(self):
         """Names of the inputs, or None."""
         return self._names.get("X")
 
-    def check(self, X, y, sample_weight, noise_scale, place, first_row=0):
+    def check(self, X, y, sample_weight, noise_scale, place, first_row=0, locate=None):
         """Return a chunk, or raise an error that names the place, the row and the column.
 
         Parameters
@@ -40,12 +37,14 @@ class Checker:
             Where from: file and part of it.
         first_row : int, default=0
             Number of the first row at that place.
+        locate : callable, optional
+            Says where a row is found that is counted from 0; by default its number.
 
         Returns
         -------
         Chunk
         """
-        where = place, first_row
+        where = place, locate or (lambda row: f"row {first_row + row}")
         X = self._table(X, "X", where)
         y = self._table(y, "y", where)
         if len(y) != len(X):
@@ -110,7 +109,7 @@ class Checker:
 
     def _not_a_number(self, values, name, where):
         """The error that names the first entry that is not a number."""
-        place, first_row = where
+        place, locate = where
         array = np.asarray(values, dtype=object)
         table = array.reshape(len(array), -1) if array.ndim else array.reshape(1, 1)
         for row, column in np.ndindex(table.shape):
@@ -121,7 +120,7 @@ class Checker:
                 float(value)  # type: ignore[arg-type]
             except (TypeError, ValueError, OverflowError):
                 what = f"{self._title(name, column, table.shape[1])} is {value!r}, which is not a number"
-                return SourceError(f"{place}, {self._count} {first_row + row}: {what}.")
+                return SourceError(f"{place}, {locate(row)}: {what}.")
         return SourceError(f"{place}: {name} does not hold numbers, but {getattr(values, 'dtype', type(values))}.")
 
     def _title(self, name, column, n_columns):
@@ -140,7 +139,7 @@ class Checker:
         row, column = np.argwhere(wrong)[0]
         bound = "" if lower == -np.inf else " and " + ("positive" if lower else "at least zero")
         raise SourceError(
-            f"{where[0]}, {self._count} {where[1] + row}: {self._title(name, column, values.shape[1])} is "
+            f"{where[0]}, {where[1](row)}: {self._title(name, column, values.shape[1])} is "
             f"{values[row, column]}, it must be finite{bound} ({wrong.any(axis=1).sum()} such row(s) in this chunk). "
             "Mend these rows or leave them out."
         )

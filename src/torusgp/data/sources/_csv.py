@@ -1,18 +1,14 @@
 """CSV files, parsed in blocks."""
 
-import csv
-import io
-import re
-
 import numpy as np
 
 from torusgp.data.sources._base import Source
 from torusgp.data.sources._check import Checker
 from torusgp.data.sources._chunk import SourceError, joined
-from torusgp.data.sources._files import Columns, file_stamp, need_pyarrow, one_line, to_paths
+from torusgp.data.sources._files import Columns, file_stamp, to_paths
+from torusgp.data.tables import AUTO, TableError, TextFile, comma_column, numeric_column
 
-_BLOCK_BYTES = 2**24
-_DELIMITERS = ",;\t|"
+_BLOCK_CHARACTERS = 2**24
 
 
 class CsvSource(Source):
@@ -28,62 +24,56 @@ class CsvSource(Source):
         Columns of the inputs; by default all others.
     sample_weight, noise_scale : str, optional
         Columns of these.
+    decimal : {"auto", ".", ","}, default="auto"
+        Sign before decimals, see :func:`torusgp.data.tables.numeric_column`; "auto" goes by the first rows of a file.
     """
 
-    def __init__(self, paths, target, inputs=None, sample_weight=None, noise_scale=None):
-        need_pyarrow()
-        self._paths = to_paths(paths)
-        self._stamps = [file_stamp(path) for path in self._paths]
-        self._headers = [_read_header(path) for path in self._paths]
-        self._columns = Columns.choose(
-            self._headers[0][1], str(self._paths[0]), target, inputs, sample_weight, noise_scale
-        )
-        for path, (_, names) in zip(self._paths, self._headers, strict=True):
-            self._columns.check(names, str(path))
+    def __init__(self, paths, target, inputs=None, sample_weight=None, noise_scale=None, decimal=AUTO):
+        paths = to_paths(paths)
+        self._stamps = [file_stamp(path) for path in paths]
+        try:
+            self._files = [TextFile(path) for path in paths]
+        except TableError as error:
+            raise SourceError(str(error)) from error
+        self._decimal = decimal
+        self._columns = Columns.choose(self._files[0].names, str(paths[0]), target, inputs, sample_weight, noise_scale)
+        for file in self._files:
+            self._columns.check(file.names, str(file))
         self.names, self.n_inputs = self._columns.inputs, len(self._columns.inputs)
         self.n_outputs, self.y_ndim = len(self._columns.targets), 1 if isinstance(target, str) else 2
 
     def chunks(self, skip=0):
         """Iterate over the chunks, but for the first few, which are not parsed."""
-        import pyarrow
-
-        checker = Checker(self.names, self._columns.targets, count="line")
+        checker = Checker(self.names, self._columns.targets)
         number = 0
-        for path, (delimiter, names) in zip(self._paths, self._headers, strict=True):
-            line = 2  # as editors count, blank lines aside; the header is the first
-            blocks = _blocks(path)
-            while True:
-                try:
-                    block = next(blocks, None)
-                    if block is None:
-                        break
-                    table = self._parse(block, delimiter, names) if number >= skip else None
-                except (pyarrow.ArrowException, OSError, EOFError) as error:
-                    place = f"{path} (chunk {number}, from line {line} on)"
-                    raise SourceError(f"{place} cannot be read: {_with_lines(error, line)}") from error
-                if table is not None:
-                    X, y, weight, scale = self._columns.split(table)
-                    yield checker.check(X, y, weight, scale, f"{path} (chunk {number})", line)
-                number += 1
-                line += block.count(b"\n")
+        try:
+            for file in self._files:
+                decimal = None
+                for block in file.blocks(_BLOCK_CHARACTERS):
+                    decimal = decimal or self._find_decimal(block)
+                    if number >= skip:
+                        X, y, weight, scale = self._columns.split(self._read(block, decimal))
+                        yield checker.check(X, y, weight, scale, f"{file} (chunk {number})", locate=_line(block))
+                    number += 1
+        except TableError as error:
+            raise SourceError(str(error)) from error
         if number == 0:
-            raise SourceError(f"{', '.join(map(str, self._paths))} has no rows below the header.")
+            raise SourceError(f"{', '.join(map(str, self._files))} has no rows below the header.")
 
-    def _parse(self, block, delimiter, names):
-        """Columns of a block by name."""
-        import pyarrow.csv
+    def _find_decimal(self, block):
+        """Sign before the decimals of a file, from its first rows."""
+        if self._decimal != AUTO or block.delimiter == ",":
+            return "." if self._decimal == AUTO else self._decimal
+        self._read(block, AUTO)  # raises if it is not plain
+        return "." if comma_column(block.frame()) is None else ","
 
-        wanted = self._columns.all()
-        table = pyarrow.csv.read_csv(
-            pyarrow.py_buffer(block),
-            # threads would lose the line of an error
-            pyarrow.csv.ReadOptions(block_size=len(block) + 1, use_threads=False, column_names=names),
-            pyarrow.csv.ParseOptions(delimiter=delimiter),
-            pyarrow.csv.ConvertOptions(
-                include_columns=wanted, column_types={name: pyarrow.float64() for name in wanted}
-            ),
-        )
-        return {name: table.column(name).to_numpy() for name in wanted}
+    def _read(self, block, decimal):
+        """Columns of a block by name; those that are missing throughout are left for the check of the rows."""
+        frame = block.frame()
+        return {
+            name: frame[name] if frame[name].isna().all() else numeric_column(frame, name, block, decimal)
+            for name in self._columns.all()
+        }
 
     def sample(self, n_rows):
         """Rows from all over the files, for which all of them are parsed once."""
@@ -101,30 +91,13 @@ class CsvSource(Source):
         return self._columns.layout()
 
     def stamps(self, n_chunks):
-        """Bytes of a chunk, and the state of the files."""
-        return [_BLOCK_BYTES, *self._stamps]
+        """Size of a chunk, and the state of the files."""
+        return [_BLOCK_CHARACTERS, *self._stamps]
 
 
-def _open(path):
-    """A file as bytes, uncompressed."""
-    import pyarrow
-
-    return io.BufferedReader(pyarrow.input_stream(str(path), compression="detect"))
-
-
-def _blocks(path):
-    """Whole lines of a file below the header, so many bytes of them at once, and no blocks that are blank."""
-    with _open(path) as file:
-        file.readline()
-        while block := file.read(_BLOCK_BYTES):
-            block += file.readline()
-            if not block.isspace():
-                yield block
-
-
-def _with_lines(error, first):
-    """What the parser says, with lines of the file instead of rows of the block."""
-    return re.sub(r"Row #(\d+)", lambda found: f"line {first + int(found[1]) - 1}", one_line(error))
+def _line(block):
+    """Where a row of a block is found, by its position."""
+    return lambda row: f"line {block.line(row)}"
 
 
 def _lowest(kept, n_rows):
@@ -134,22 +107,3 @@ def _lowest(kept, n_rows):
         chosen = np.sort(np.argpartition(lots, n_rows)[:n_rows])
         lots, chunk = lots[chosen], chunk.take(chosen)
     return lots, chunk
-
-
-def _read_header(path):
-    """Delimiter and names of the columns, from the first line."""
-    import pyarrow
-
-    try:
-        with _open(path) as file:
-            line = file.readline().decode("utf-8-sig").strip("\r\n")
-    except (pyarrow.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
-        raise SourceError(f"{path} cannot be read as text: {one_line(error)}") from error
-    if not line.strip():
-        raise SourceError(f"{path} has no header: its first line is empty.")
-    delimiter = max(_DELIMITERS, key=line.count)
-    names = [name.strip() for name in next(csv.reader([line], delimiter=delimiter))]
-    twice = {name for name in names if names.count(name) > 1}
-    if twice:
-        raise SourceError(f"{path}: the header has {sorted(twice)[0]!r} more than once.")
-    return delimiter, names

@@ -81,17 +81,3 @@ def file_stamp(path):
     """State of a file: it shows, without reading it, whether it has changed."""
     state = os.stat(path)
     return [str(path), state.st_size, state.st_mtime_ns]
-
-
-def one_line(error):
-    """What a library says about a file, in one line."""
-    return " ".join(str(error).split()) or type(error).__name__
-
-
-def need_pyarrow():
-    """The library that reads tables, or an error that says how to install it."""
-    try:
-        import pyarrow
-    except ImportError:
-        raise ImportError('Reading tables from files needs pyarrow: pip install "torusgp[io]"') from None
-    return pyarrow

@@ -9,7 +9,9 @@ import numpy as np
 from torusgp.data.sources._base import Source, choose_rows, spread_parts
 from torusgp.data.sources._check import Checker
 from torusgp.data.sources._chunk import CHUNK_ROWS, SourceError, joined
-from torusgp.data.sources._files import Columns, need_pyarrow, one_line, to_paths
+from torusgp.data.sources._files import Columns, to_paths
+from torusgp.data.tables import one_line
+from torusgp.libraries import require
 
 _BUFFER_BYTES = 2**20
 
@@ -40,7 +42,7 @@ class ParquetSource(Source):
     """
 
     def __init__(self, data, target, inputs=None, sample_weight=None, noise_scale=None):
-        need_pyarrow()
+        require("pyarrow", "io", "Parquet needs")
         import pyarrow.dataset
 
         name = str(data) if isinstance(data, str | Path) else "the dataset"

@@ -5,7 +5,7 @@ from math import isnan
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length
 
-from torusgp.data.checks import check_no_times
+from torusgp.checks import check_noise_size, check_numbers, check_size
 from torusgp.fitting.periods._trend import TrendColumns
 
 _MAX_DIMENSION = 3
@@ -13,11 +13,14 @@ _MAX_DIMENSION = 3
 
 def check_rows(X, y, sample_weight, noise_scale=None):
     """Inputs and targets of two dimensions and weights of the rows, without rows of weight zero."""
-    check_no_times(X)
+    given = {"X": X, "y": y, "sample_weight": sample_weight, "noise_scale": noise_scale}
+    for name, values in given.items():
+        check_numbers(values, name)
     X = check_array(X, ensure_2d=False, dtype=np.float64, input_name="X")
     X = X[:, None] if X.ndim == 1 else X
     y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
     y = y[:, None] if y.ndim == 1 else y
+    check_size(y, "y")
     check_consistent_length(X, y)
     if X.ndim != 2 or not 1 <= X.shape[1] <= _MAX_DIMENSION:
         raise ValueError(f"X must have one to {_MAX_DIMENSION} columns, got shape {X.shape}.")
@@ -32,6 +35,7 @@ def check_rows(X, y, sample_weight, noise_scale=None):
         check_consistent_length(X, noise_scale)
         if noise_scale.ndim != 1 or not (noise_scale > 0).all():
             raise ValueError("noise_scale must hold one positive number for each row.")
+        check_noise_size(noise_scale)
         precision = weight / noise_scale**2
         weight = precision * (weight.sum() / precision.sum())  # rows count as many as before on average
     if not (weight > 0).all():

@@ -6,6 +6,7 @@ from math import gcd
 
 import numpy as np
 
+from torusgp.checks import check_flag
 from torusgp.fitting.periods._candidates import Waves, axis_candidates, lattice_candidates, same_lattice
 from torusgp.fitting.periods._checks import check_count, check_known, check_limit, check_rows
 from torusgp.fitting.periods._periodogram import Periodogram, WaveFinder, find_waves
@@ -105,6 +106,7 @@ def find_period(
     (True, 1)
     """
     X, y, weight = check_rows(X, y, sample_weight, noise_scale)
+    check_flag(lattice, "lattice")
     known = check_known(period, X.shape[1])
     max_periods, max_samples = check_count(max_periods, "max_periods"), check_count(max_samples, "max_samples")
     if lattice and np.isfinite(known).any():

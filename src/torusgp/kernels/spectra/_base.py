@@ -54,6 +54,8 @@ class Spectrum(ABC):
     monotone: bool = True
     #: "phase": a function of one angle. "cartesian": a function of the vector in the units of the inputs.
     metric: str = "phase"
+    #: Whether ``log_coefficients_and_gradient`` gives both for the price of one.
+    has_both_at_once: bool = False
 
     @abstractmethod
     def log_coefficients(self, frequency, length_scale):
@@ -66,13 +68,6 @@ class Spectrum(ABC):
     @abstractmethod
     def kernel(self, phase, length_scale):
         """Evaluate the kernel itself at phase differences in radians."""
-
-    def log_coefficients_and_gradient(self, frequency, length_scale):
-        """Both of the above, which some families have together for the price of one."""
-        return (
-            self.log_coefficients(frequency, length_scale),
-            self.log_coefficients_gradient(frequency, length_scale),
-        )
 
     def coefficients(self, frequency, length_scale):
         """Coefficients of the Fourier series, one for each entry of ``frequency``."""

@@ -43,6 +43,8 @@ class SquaredExponential(Spectrum):
     True
     """
 
+    has_both_at_once = True
+
     def log_coefficients(self, frequency, length_scale):
         """Logarithms of the coefficients, accurate where the coefficients underflow."""
         return self.log_coefficients_and_gradient(frequency, length_scale)[0]
@@ -75,6 +77,8 @@ class _GammaMixture(Spectrum):
     @abstractmethod
     def shape(self):
         """Shape of the Gamma distribution."""
+
+    has_both_at_once = True
 
     def _offset(self, length_scale):
         return -self.sign * np.log(self.shape) - 2 * np.log(check_positive(length_scale, "length_scale"))

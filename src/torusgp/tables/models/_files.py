@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from torusgp.estimators.regressor import TorusGPRegressor
+from torusgp.storage.archives import decoding
 from torusgp.storage.serialisation import from_json, to_json
 from torusgp.tables.models._inputs import TableInputs
 from torusgp.tables.models._layout1 import FittedWithLine, with_line
@@ -47,21 +48,22 @@ def from_notes(kind, model, path):
             f"{path} holds a TorusGPRegressor that does not know the columns of a table: it was not written by "
             "torusgp fit. Use it from Python with TorusGPRegressor.load."
         )
-    if content["layout"] > _LAYOUT:
-        raise ValueError(f"{path} was written by a newer version of torusgp: upgrade torusgp to read it.")
-    stored = {name: value for name, value in content["parameters"].items() if name != "trend"}
-    stored["terms"] = from_json(stored.get("terms"))
-    table = kind(**({"whole_days": False} | stored))  # days moved on before there was a choice
-    table.model_, table.inputs_ = model, TableInputs.from_json(content["inputs"])
-    table.slopes_ = [SlopeEstimate(**one) for one in content.get("slopes", [])]
-    if content.get("trend") is not None:
-        with_line(table, content["trend"])
-    table._typical_scale = content.get("typical_scale", 1.0)
-    table._set_noise_factor()
-    table._summary, table.notes_ = upgrade_summary(content["summary"], model), content["notes"]
-    rows, holdout = table._summary["rows"], table._summary["holdout"]
-    table.n_rows_, table.n_dropped_ = rows["fitted"], rows["dropped"]
-    table.redundancy_, table.n_effective_ = rows["redundancy"], rows["effective"]
-    table.scores_ = None if holdout is None else Scores.from_json(holdout)
-    table.is_refitted_ = table._summary["is_refitted"]
+    with decoding(path):
+        if content["layout"] > _LAYOUT:
+            raise ValueError(f"{path} was written by a newer version of torusgp: upgrade torusgp to read it.")
+        stored = {name: value for name, value in content["parameters"].items() if name != "trend"}
+        stored["terms"] = from_json(stored.get("terms"))
+        table = kind(**({"whole_days": False} | stored))  # days moved on before there was a choice
+        table.model_, table.inputs_ = model, TableInputs.from_json(content["inputs"])
+        table.slopes_ = [SlopeEstimate(**one) for one in content.get("slopes", [])]
+        if content.get("trend") is not None:
+            with_line(table, content["trend"])
+        table._typical_scale = content.get("typical_scale", 1.0)
+        table._set_noise_factor()
+        table._summary, table.notes_ = upgrade_summary(content["summary"], model), content["notes"]
+        rows, holdout = table._summary["rows"], table._summary["holdout"]
+        table.n_rows_, table.n_dropped_ = rows["fitted"], rows["dropped"]
+        table.redundancy_, table.n_effective_ = rows["redundancy"], rows["effective"]
+        table.scores_ = None if holdout is None else Scores.from_json(holdout)
+        table.is_refitted_ = table._summary["is_refitted"]
     return table

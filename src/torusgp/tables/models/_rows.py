@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from torusgp.data.tables import import_pandas
 from torusgp.tables.models._inputs import TABLE
 from torusgp.tables.models._words import word
 from torusgp.tables.reading import TableError, complete_rows, place_of_row, read_table
@@ -42,7 +43,9 @@ def to_table(frame, source):
     """A table and where it comes from; it is read if it is a file."""
     if isinstance(frame, str | Path):
         return read_table(frame), frame
-    if not hasattr(frame, "columns"):
+    if hasattr(frame, "to_pandas"):  # of polars or Arrow; times keep their zones
+        frame = frame.to_pandas()
+    if not isinstance(frame, import_pandas().DataFrame):
         raise TypeError(f"A table must be a pandas DataFrame or the name of a file, got {type(frame).__name__}.")
     return frame, source
 

@@ -40,7 +40,8 @@ def _of_length_scales(table):
     verb = "is at its" if len(names) == 1 else "are at their"
     return [
         f"The length scale{'s' * (len(names) > 1)} of {', '.join(names)} {verb} lower bound, {found[0].lower:g}: the "
-        "model follows single rows instead of what repeats. Check the period and its units, and look for outliers."
+        "model follows single rows, or what repeats is finer than that. Check the period and its units, give a shorter "
+        "one if the target repeats many times within it, and look for outliers."
     ]
 
 
@@ -95,8 +96,8 @@ def _of_scores(table, has_few_turns, has_outliers):
     if scores.explains_nothing:
         messages.append(
             f"The model explains nothing of the rows held out (R2 {scores.r2:.2g}): their mean predicts them as "
-            "well. Check the periods and their units (a turn is 360 degrees, or 6.2832 radians), and look for "
-            "outliers."
+            "well. Check the periods and their units (a turn is 360 degrees, or 6.2832 radians), give shorter ones if "
+            "the target repeats many times within them, and look for outliers."
         )
     is_explained = has_outliers or has_few_turns or bool(messages)
     if scores.is_too_wide and not has_outliers:

@@ -7,12 +7,18 @@ a file is taken for a hint.
 pandas and pyarrow are imported when a file is read; install them with ``pip install "torusgp[io]"``.
 """
 
-from torusgp.tables.reading._columns import complete_rows
-from torusgp.tables.reading._errors import TableError
-from torusgp.tables.reading._files import place_of_row, read_table, table_as_written
+from torusgp.data.tables import (
+    TableError,
+    complete_rows,
+    holds_numbers,
+    numeric_column,
+    place_of_row,
+    read_table,
+    table_as_written,
+    table_without_loss,
+)
 from torusgp.tables.reading._layout import TextLayout, text_layout
 from torusgp.tables.reading._levels import level_column, to_level
-from torusgp.tables.reading._numbers import holds_numbers, numeric_column
 from torusgp.tables.reading._times import time_column
 
 __all__ = [
@@ -25,6 +31,7 @@ __all__ = [
     "place_of_row",
     "read_table",
     "table_as_written",
+    "table_without_loss",
     "text_layout",
     "time_column",
     "to_level",

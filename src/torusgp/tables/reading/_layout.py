@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 
-from torusgp.tables.reading._columns import AUTO
-from torusgp.tables.reading._files import delimiter_of, is_text
-from torusgp.tables.reading._numbers import comma_column
+from torusgp.data.tables import AUTO, TextFile, comma_column, is_text
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ def text_layout(frame, path, decimal=AUTO, default=None):
     shows_layout = is_text(path) and len(frame.columns) > 1
     if not shows_layout and default is not None:
         return default
-    delimiter = delimiter_of(path) if is_text(path) else ","
+    delimiter = TextFile(path).delimiter if is_text(path) else ","
     if decimal == AUTO:
         decimal = "," if delimiter != "," and comma_column(frame) is not None else "."
     return TextLayout(delimiter, decimal)

@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from torusgp.tables.reading._columns import checked_column
-from torusgp.tables.reading._errors import TableError, short
-from torusgp.tables.reading._files import place_of_row
+from torusgp.data.tables import TableError, checked_column, place_of_row, short
 
 
 def level_column(frame: Any, name: str, path: Any) -> Any:

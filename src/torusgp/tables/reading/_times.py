@@ -5,10 +5,18 @@ import re
 
 import numpy as np
 
+from torusgp.data.tables import (
+    AUTO,
+    TableError,
+    as_written,
+    checked_column,
+    import_pandas,
+    is_text,
+    one_line,
+    place_of_row,
+    short,
+)
 from torusgp.tables.calendar import UnreadableTimeError, read_times, to_timezone
-from torusgp.tables.reading._columns import AUTO, checked_column
-from torusgp.tables.reading._errors import TableError, one_line, short
-from torusgp.tables.reading._files import as_written, import_pandas, is_text, place_of_row
 
 _HOURS = re.compile("%[HIMSfpcX]")
 _PROBE = datetime.datetime(2019, 11, 23, tzinfo=datetime.UTC)  # a date that every format has to return

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from torusgp.libraries import require
+
 # The colours of Okabe and Ito, which colour-blind readers tell apart; yellow is left out, too light for a line.
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 # Where colour alone would carry the meaning, shape carries it too.
@@ -11,18 +13,12 @@ LINES = ("-", "--", "-.", ":")
 
 def import_pyplot():
     """Return matplotlib's pyplot, or raise with the line that installs it."""
-    check_matplotlib()
-    from matplotlib import pyplot
-
-    return pyplot
+    return require("matplotlib.pyplot", "plot", "Plots need")
 
 
 def check_matplotlib():
     """Raise with the line that installs matplotlib, if it is missing."""
-    try:
-        import matplotlib  # noqa: F401  # only whether it is there matters
-    except ImportError as error:
-        raise ImportError('Plots need matplotlib. Install it with: pip install "torusgp[plot]"') from error
+    require("matplotlib", "plot", "Plots need")
 
 
 def signed_frequencies(index_set):

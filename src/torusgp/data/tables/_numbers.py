@@ -4,12 +4,15 @@ import re
 
 import numpy as np
 
-from torusgp.tables.reading._columns import AUTO, checked_column, is_number
-from torusgp.tables.reading._errors import TableError, short
-from torusgp.tables.reading._files import as_written, import_pandas, is_comma_separated, is_text, place_of_row
+from torusgp.data.tables._columns import AUTO, checked_column, is_number
+from torusgp.data.tables._errors import TableError, short
+from torusgp.data.tables._files import as_written, is_comma_separated, place_of_row
+from torusgp.data.tables._text import import_pandas, is_text
 
 _COMMA_NUMBER = re.compile(r"\s*[+-]?(?:\d+(?:,\d*)?|,\d+)(?:[eE][+-]?\d+)?\s*", re.ASCII)
 _LIKE_GROUPS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*", re.ASCII)  # 1,234 may be a number of four digits
+_LIKE_POINT_GROUPS = re.compile(r"\s*[+-]?[1-9]\d{0,2}\.\d{3}\s*", re.ASCII)
+_IN_THOUSANDS = "may have three decimals or be in thousands, and no other value of the table tells which"
 _GROUPED = re.compile(r"\s*[+-]?\d{1,3}(?:([.,' \u2019\u00a0\u202f])\d{3})+(?:[.,]\d*)?\s*", re.ASCII)
 _SAY_COMMA = "If the comma marks decimals, say so: --decimal , (in Python decimal=',')"
 _SAY_WHICH = "say which of them marks decimals (--decimal), and leave out marks between thousands."
@@ -30,7 +33,8 @@ def numeric_column(frame, name, path, decimal=AUTO):
     decimal : {"auto", ".", ","}, default="auto"
         Sign before the decimals of numbers that are text. "auto" takes a comma for it where nothing else can be meant:
         semicolons or tabs part the columns, all values can be read so, none has a point, and some comma of the table
-        cannot part thousands. Thousands marks are not understood.
+        cannot part thousands. Where commas do not part the columns, a point is taken for it by the same rule. Thousands
+        marks are not understood.
 
     Returns
     -------
@@ -144,27 +148,44 @@ def _objection(frame, path, decimal, texts, commas, points):
         point = short(texts[points].iloc[0])
         return commas, f"has a comma, but {point} a point: {_SAY_WHICH}"
     if comma_column(frame) is None:
-        reason = "may have three decimals or be in thousands, and no other value of the table tells which"
-        return commas, f"{reason}. {_SAY_COMMA}; otherwise leave it out."
+        return commas, f"{_IN_THOUSANDS}. {_SAY_COMMA}; otherwise leave it out."
     return None, ""
 
 
 def _check_points(frame, name, path, decimal):
     """Raise if numbers that were read with decimal points may have been written with points between thousands."""
-    if not is_text(path) or decimal == ".":
+    if not is_text(path) or decimal == "." or (decimal == AUTO and is_comma_separated(path)):
         return
-    other = None
-    if decimal == AUTO:
-        other = None if is_comma_separated(path) else comma_column(frame)
-        if other is None:
-            return
+    other = comma_column(frame) if decimal == AUTO else None
+    if decimal == AUTO and other is None and _has_decimal_points(frame, path, name):
+        return
     texts = as_written(frame, name, path)
     points = texts.str.contains(".", regex=False, na=False).to_numpy()
     if not points.any():
         return
     position = np.argmax(points)
-    reason = _POINT_BESIDE_COMMAS
-    if other is not None:
+    if decimal == ",":
+        reason = _POINT_BESIDE_COMMAS
+    elif other is None:
+        reason = f"{_IN_THOUSANDS}. If the point marks decimals, say so: --decimal . (in Python decimal='.'); otherwise"
+        reason = f"{reason} leave it out."
+    else:
         reason = f"has a point, but column {other!r} has decimal commas: {_SAY_WHICH}"
     shown = short(texts.iloc[position])
     raise TableError(f"{place_of_row(texts.index[position], path)}: {shown} in column {name!r} {reason}")
+
+
+def _has_decimal_points(frame, path, first):
+    """Whether a number of a table, those of one column before others, has a point that cannot part thousands."""
+    for name in (first, *frame.columns.drop(first)):
+        if frame[name].dtype.kind != "f":
+            continue
+        size = np.abs(frame[name].dropna().to_numpy())
+        thousands = 1000 * size
+        fine = np.abs(thousands - np.rint(thousands)) > 1e-6 * np.maximum(size, 1)  # digits beyond the third
+        if (fine | ((size > 0) & (size < 1)) | ((size >= 1000) & (size != np.rint(size)))).any():
+            return True
+        texts = as_written(frame, name, path).dropna()
+        if (texts.str.contains(".", regex=False) & ~texts.str.fullmatch(_LIKE_POINT_GROUPS)).any():
+            return True
+    return False

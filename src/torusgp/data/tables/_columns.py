@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from torusgp.tables.reading._errors import TableError, did_you_mean
-from torusgp.tables.reading._files import is_text, place_of_row
+from torusgp.data.tables._errors import TableError, did_you_mean
+from torusgp.data.tables._files import place_of_row
+from torusgp.data.tables._text import is_text
 
 AUTO = "auto"  # how values are written is not said
 _MAX_COLUMNS = 12  # of a table that an error shows

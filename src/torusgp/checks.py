@@ -1,0 +1,71 @@
+"""Checks of arrays that are meant to hold numbers, before a library takes something else for them."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import numpy as np
+
+LARGEST = 1e100  # whose square is still a number with room for sums, and that of its inverse
+_TIMES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+
+
+def check_numbers(values: Any, name: str = "X") -> None:
+    """Raise if values are masked, or times: these would be nanoseconds or days, whichever the array happens to hold.
+
+    Parameters
+    ----------
+    values : array-like or data frame
+        What is meant to be numbers; None is.
+    name : str, default="X"
+        What it is called.
+    """
+    if type(values) in (dict, set, bytes) or (callable(values) and not hasattr(values, "__array__")):
+        raise TypeError(f"{name} must be an array of numbers, got {type(values).__name__}.")
+    if np.ma.is_masked(values):
+        mask = np.ma.getmaskarray(values)
+        row = int(np.argmax(mask.reshape(len(mask), -1).any(axis=1)))
+        raise ValueError(f"{name} is masked in {mask.sum()} place(s), first in row {row}: leave such rows out.")
+    if hasattr(values, "dtypes") and hasattr(values, "columns"):
+        kinds = {f"column {one!r} of {name}": dtype for one, dtype in zip(values.columns, values.dtypes, strict=True)}
+    else:
+        first = values[:1] if isinstance(values, list) else None
+        kinds = {name: getattr(values, "dtype", None) if first is None else np.asarray(first).dtype}
+    for what, dtype in kinds.items():
+        if _is_time(dtype) or holds_times(values):
+            raise ValueError(
+                f"{what} holds times ({dtype}): turn them into hours of the day, days of the week and so on with "
+                "torusgp.CalendarPhases, or into numbers in the unit of the period."
+            )
+
+
+def _is_time(dtype: Any) -> bool:
+    """Whether a type of NumPy, pandas or polars is one of times."""
+    return getattr(dtype, "kind", None) in ("m", "M") or bool(hasattr(dtype, "is_temporal") and dtype.is_temporal())
+
+
+def holds_times(values: Any) -> bool:
+    """Whether an array of objects has some that are times."""
+    is_mixed = isinstance(values, np.ndarray) and values.dtype.kind == "O"
+    return is_mixed and any(isinstance(one, _TIMES) for one in values.ravel().tolist())
+
+
+def check_noise_size(noise_scale: Any) -> None:
+    """Raise if inverse squares of known standard deviations would not be numbers, or add up to none."""
+    low, high = float(np.min(noise_scale, initial=1.0)), float(np.max(noise_scale, initial=1.0))
+    if low < 1e-100 or high > 1e100:
+        raise ValueError(f"noise_scale goes from {low:.3g} to {high:.3g}: use other units, only ratios matter.")
+
+
+def check_flag(value: Any, name: str) -> None:
+    """Raise if a switch is neither on nor off."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, got {value!r}.")
+
+
+def check_size(values: Any, name: str) -> None:
+    """Raise if the squares of numbers would be too large or too small for any result to be right."""
+    largest = float(np.max(np.abs(np.asarray(values, dtype=float)), initial=0.0))
+    if largest > LARGEST or 0 < largest < 1 / LARGEST:
+        raise ValueError(f"{name} is as {'large' if largest > 1 else 'small'} as {largest:.3g}: use other units.")
