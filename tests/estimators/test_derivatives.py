@@ -262,16 +262,34 @@ def grid(n):
     return np.stack(np.meshgrid(ticks, ticks), axis=-1).reshape(-1, 2)
 
 
-def test_few_points_with_gradients_beat_many_without():
+def noisy_surface(angles, rng, noise=0.03):
+    """Energies and derivatives with noise, the same for an energy and for a derivative per radian."""
+    value, slope = surface(angles)
+    slope = slope + noise * np.pi / 180 * rng.normal(size=slope.shape)
+    return value + noise * rng.normal(size=len(value)), slope
+
+
+def test_six_by_six_points_with_gradients_beat_twelve_by_twelve_without():
     points = np.random.default_rng(5).uniform(-180, 180, (1000, 2))
-    truth, few, many = surface(points)[0], grid(6), grid(12)
-    with_gradient = TorusGPRegressor(period=360).fit(few, surface(few)[0], X_gradient=few, gradient=surface(few)[1])
-    without = TorusGPRegressor(period=360).fit(few, surface(few)[0])
-    alone = TorusGPRegressor(period=360).fit(None, None, X_gradient=many, gradient=surface(many)[1])
-    errors = [np.std(model.predict(points) - truth) for model in (with_gradient, without, alone)]
-    assert errors[0] < 0.7 * errors[1]
-    assert errors[2] < 0.02  # up to a constant, which the standard deviation admits
-    assert alone.predict(points, return_std=True)[1].min() > truth.std()
+    truth, errors = surface(points)[0], []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        energies, slopes = noisy_surface(grid(6), rng)
+        few = TorusGPRegressor(period=360).fit(grid(6), energies, X_gradient=grid(6), gradient=slopes)
+        many = TorusGPRegressor(period=360).fit(grid(12), noisy_surface(grid(12), rng)[0])
+        errors.append([np.std(model.predict(points) - truth) for model in (few, many)])
+    few_error, many_error = np.mean(errors, axis=0)
+    assert few_error < many_error
+
+
+def test_gradients_alone_tell_the_surface_up_to_a_constant():
+    points = np.random.default_rng(5).uniform(-180, 180, (1000, 2))
+    truth = surface(points)[0]
+    slopes = noisy_surface(grid(8), np.random.default_rng(0), 0.01)[1]
+    model = TorusGPRegressor(period=360).fit(None, None, X_gradient=grid(8), gradient=slopes)
+    mean, std = model.predict(points, return_std=True)
+    assert np.std(mean - truth) < 0.02 * np.std(truth)
+    assert std.min() > np.std(truth)  # which the constant is part of
 
 
 def test_units_that_do_not_agree_are_told():
