@@ -159,13 +159,24 @@ class Schedule:
         entry = start.entry(scale_name(self.prior.terms[0]))
         return len(entry.value) > _FEW_DIMENSIONS and np.ptp(entry.value) == 0 and bool(entry.learned.all())
 
-    def settle(self, start: Parameters, size: int, max_rounds: int = _MAX_ROUNDS, max_iter: int = 100) -> Learned:
-        """Alternate between the best set and the best parameters until the set hardly changes."""
+    def settle(
+        self,
+        start: Parameters,
+        size: int,
+        max_rounds: int = _MAX_ROUNDS,
+        max_iter: int = 100,
+        stretch: bool = False,
+    ) -> Learned:
+        """Alternate between the best set and the best parameters until the set hardly changes.
+
+        Lines that press against their circles get longer ones if ``stretch``: where the set grows with them. With a
+        given number of columns a longer circle would leave fewer of them for what varies.
+        """
         current, best, pressed, done = start, None, False, 0
         # a line that wants to be longer than its circle allows is not settled, however small the set
         while done < max_rounds or (pressed and max_rounds > 1 and done < _MAX_ROUNDS):
             if self.circles_move:
-                current = self.prior.with_circles(current, _MORE_ROOM if pressed else _ROOM, pressed)
+                current = self.prior.with_circles(current, _MORE_ROOM if pressed else _ROOM, pressed and stretch)
             index_set = self.select(current, size)
             bounded = self.prior.within_circles(current)
             moves = None if self.moves is None else self.moves.within(self.prior.coherence(current))
@@ -253,14 +264,14 @@ class Schedule:
 
     def grow(self, start: Parameters, size: int, cap: int) -> Learned:
         """Double the set until what it leaves out is small against the noise or the evidence stops changing."""
-        found = self.settle(start, size, _FEW_ROUNDS if size < cap else _MAX_ROUNDS)
+        found = self.settle(start, size, _FEW_ROUNDS if size < cap else _MAX_ROUNDS, stretch=True)
         # slopes may need more than values, so with them only the evidence tells what is enough
         with_slopes = any(name.endswith(DERIVATIVE_NOISE) for name in start)
         while with_slopes or not self.prior.small_against_noise(found.parameters, found.index_set):
             if size >= cap:
                 return replace(found, capped=True)
             size = min(2 * size, cap)
-            larger = self.settle(found.parameters, size, _FEW_ROUNDS if size < cap else _MAX_ROUNDS)
+            larger = self.settle(found.parameters, size, _FEW_ROUNDS if size < cap else _MAX_ROUNDS, stretch=True)
             exhausted = larger.index_set.n_components <= found.index_set.n_components  # no more frequencies are allowed
             change, found = abs(larger.log_evidence - found.log_evidence), larger
             if change < _WORTHWHILE or exhausted:
