@@ -2,6 +2,7 @@
 
 from importlib.metadata import PackageNotFoundError, version
 
+from torusgp import surfaces
 from torusgp.data import datasets, sources
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.estimators.feature_regression import BayesianFeatureRegressor
@@ -42,6 +43,7 @@ __all__ = [
     "plotting",
     "sources",
     "spectra",
+    "surfaces",
 ]
 
 try:
