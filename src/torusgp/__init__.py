@@ -11,6 +11,7 @@ from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.estimators.settings import Torch
 from torusgp.estimators.warped_features import WarpedFourierFeatures
 from torusgp.fitting.periods import find_period
+from torusgp.images.lattices import find_lattice
 from torusgp.kernels import index_sets, spectra
 from torusgp.kernels.axes import Category, Circle, Lattice, Line, Slope
 from torusgp.kernels.kernel import TorusKernel
@@ -36,6 +37,7 @@ __all__ = [
     "WarpedFourierFeatures",
     "analysis",
     "datasets",
+    "find_lattice",
     "find_period",
     "index_sets",
     "mean_negative_log_loss",

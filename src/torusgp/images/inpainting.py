@@ -137,7 +137,7 @@ def inpaint(image, mask=None, estimator=None, *, truth=True):
     finite = np.isfinite(channels).all(axis=2)
     mask = ~finite if mask is None else np.asarray(mask)
     known = finite & ~_check_mask(mask, finite)
-    low, high = _check_known(channels, known)
+    low, high = check_known_pixels(channels, known)
 
     targets = (channels[known] - low) / (high - low)
     grey = (targets == targets[:, :1]).all()
@@ -218,7 +218,7 @@ def _check_mask(mask, finite):
     return mask
 
 
-def _check_known(channels, known):
+def check_known_pixels(channels, known):
     """Smallest and largest known value, or raise where nothing can be learned from what is known."""
     n_known, lines = int(known.sum()), [int(known.any(axis=axis).sum()) for axis in (1, 0)]
     if n_known < _FEWEST_PIXELS or min(lines) < _FEWEST_LINES:
