@@ -3,7 +3,7 @@
 from importlib.metadata import PackageNotFoundError, version
 
 from torusgp import surfaces
-from torusgp.data import datasets, sources
+from torusgp.data import crystals, datasets, sources
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.estimators.feature_regression import BayesianFeatureRegressor
 from torusgp.estimators.features import IndexSetFourierFeatures
@@ -36,6 +36,7 @@ __all__ = [
     "TorusKernel",
     "WarpedFourierFeatures",
     "analysis",
+    "crystals",
     "datasets",
     "find_lattice",
     "find_period",
