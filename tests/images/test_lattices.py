@@ -9,6 +9,7 @@ from tests.images.made_lattices import CELL, atoms, in_basis
 from torusgp import find_lattice
 from torusgp.images.distortion import Distortion, Polynomials
 from torusgp.images.lattices import LatticeNotFoundError
+from torusgp.views.plotting import LatticeDisplay
 
 
 @pytest.fixture(scope="module")
@@ -151,3 +152,11 @@ def test_cells_are_within_two_standard_errors():
         found = find_lattice(atoms((72, 72), cell, noise=0.1, seed=seed)[0], n_components=101)
         inside.append(np.abs(found.cell - in_basis(found.cell, cell)) < 2 * found.cell_std)
     assert np.mean(inside) >= 0.9
+
+
+def test_the_lattice_is_drawn(strained):
+    display = LatticeDisplay.from_result(strained[0], size=16).plot()
+    assert [len(ax.images) for ax in display.axes_] == [1, 0, 1, 1, 1]
+    assert "pixels" in display.axes_[0].get_title()
+    with pytest.raises(ValueError, match="five axes"):
+        display.plot(display.axes_[:2])

@@ -14,6 +14,7 @@ from torusgp.cli._demo import add_demo
 from torusgp.cli._fit import add_fit
 from torusgp.cli._info import add_info
 from torusgp.cli._inpaint import add_inpaint
+from torusgp.cli._lattice import add_lattice
 from torusgp.cli._predict import add_predict
 from torusgp.cli._report import add_report
 
@@ -53,6 +54,6 @@ def make_app():
     ):
         """Gaussian-process regression for data that repeats in several directions at once."""
 
-    for add in (add_demo, add_fit, add_predict, add_info, add_report, add_inpaint):
+    for add in (add_demo, add_fit, add_predict, add_info, add_report, add_inpaint, add_lattice):
         add(app)
     return app
