@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 _CHUNK = 2**16  # pixels that are worked on at once
+_FAR_OFF = 3.0  # standard deviations from which a pixel counts less
 _SIGNIFICANT = 3.0  # squared standard errors for each coefficient, from which the highest degree is kept
 _LINEAR = (2, 1)  # places of the polynomials that are the row and the column
 
@@ -170,7 +171,8 @@ def refine(distortion: Distortion, points: Array, values: Array, motif, blocks: 
     n_moving, n_shading = len(distortion.displacement), len(distortion.contrast)
     size = 2 * n_moving + n_shading * (n_channels + 1)
     gram, moments, squares = np.zeros((size, size)), np.zeros(size), 0.0
-    for columns, residual in _linearised(distortion, points, values, motif):
+    spread = 1.4826 * float(np.median(np.abs(_residual(distortion, points, values, motif))))
+    for columns, residual in _linearised(distortion, points, values, motif, spread):
         gram += columns.T @ columns
         moments += columns.T @ residual
         squares += float(residual @ residual)
@@ -184,7 +186,7 @@ def refine(distortion: Distortion, points: Array, values: Array, motif, blocks: 
         weights[kept] = inverse @ moments[kept]
         noise = max(0.0, squares - float(weights @ moments)) / max(1, values.size - len(kept))
         if degree == distortion.moving.degree:
-            redundancy = _redundancy(distortion, points, values, motif, blocks, weights, noise, gram)
+            redundancy = _redundancy(distortion, points, values, motif, spread, blocks, weights, noise, gram)
         if degree > 1 or not covariance.any():  # of a strain that is none something is uncertain, too
             covariance = np.zeros((size, size))
             covariance[np.ix_(kept, kept)] = noise * redundancy * inverse
@@ -204,22 +206,32 @@ def refine(distortion: Distortion, points: Array, values: Array, motif, blocks: 
     )
 
 
-def _linearised(distortion: Distortion, points: Array, values: Array, motif):
-    """Columns of the regression and what they are to explain, chunk by chunk, all channels one after the other."""
+def _residual(distortion: Distortion, points: Array, values: Array, motif) -> Array:
+    """What a distortion leaves of the image."""
+    background, factor = distortion.shades(points)
+    return values - background - factor * motif(distortion.straightened(points))[0]
+
+
+def _linearised(distortion: Distortion, points: Array, values: Array, motif, spread: float):
+    """Columns of the regression and what they are to explain, chunk by chunk, all channels one after the other.
+
+    Pixels that are far off, as in defects, count less: they must not pass for a distortion.
+    """
     guess = np.concatenate([distortion.displacement.T.ravel(), distortion.background.T.ravel(), distortion.contrast])
     for start in range(0, len(points), _CHUNK):
         some = points[start : start + _CHUNK]
         moving, shading = distortion.moving(some), distortion.shading(some)
-        background, factor = distortion.shades(some)
+        _, factor = distortion.shades(some)
         f, slopes = motif(distortion.straightened(some))
-        residual = values[start : start + _CHUNK] - background - factor * f
+        residual = _residual(distortion, some, values[start : start + _CHUNK], motif)
+        weight = np.minimum(1.0, _FAR_OFF * spread / np.maximum(np.abs(residual), 1e-300)).T.ravel()
         columns = []
         for channel in range(values.shape[1]):
             moved = [-factor * slopes[:, [d], channel] * moving for d in range(2)]
             added = [shading if other == channel else np.zeros_like(shading) for other in range(values.shape[1])]
             columns.append(np.hstack([*moved, *added, f[:, [channel]] * shading]))
         design = np.vstack(columns)
-        yield design, residual.T.ravel() + design @ guess
+        yield weight[:, None] * design, weight * (residual.T.ravel() + design @ guess)
 
 
 def _redundancy(
@@ -227,6 +239,7 @@ def _redundancy(
     points: Array,
     values: Array,
     motif,
+    spread: float,
     blocks: NDArray[np.int64],
     weights: Array,
     noise: float,
@@ -238,7 +251,7 @@ def _redundancy(
     """
     scores = np.zeros((int(blocks.max()) + 1, len(weights)))
     n_channels, done = values.shape[1], 0
-    for columns, residual in _linearised(distortion, points, values, motif):
+    for columns, residual in _linearised(distortion, points, values, motif, spread):
         size = len(residual) // n_channels
         own = np.tile(blocks[done : done + size], n_channels)
         np.add.at(scores, own, columns * (residual - columns @ weights)[:, None])

@@ -41,7 +41,7 @@ class Defect:
     position : ndarray of shape (2,)
         Row and column.
     score : float
-        Mean square of the residual around it, in standard deviations above that of noise.
+        Cube root of the mean square of the residual around it, in standard deviations above that of noise.
     residual : float
         Weighted mean of the residual around it, in the units of the image.
     """
@@ -185,14 +185,14 @@ class ImageLattice:
         Returns
         -------
         list of Defect
-            Those whose mean square residual is five standard deviations or more above that of noise.
+            Those whose score is five or more.
         """
         width = max(1.0, _DEFECT_WIDTH * float(self.lengths[0]))
         residual = self.residual if self.residual.ndim == 2 else np.nanmean(self.residual, axis=2)
         filled = np.where(self.known, residual, 0.0)
         weight = gaussian_filter(self.known.astype(float), width)
         safe = np.maximum(weight, 1e-12)
-        square = gaussian_filter(filled**2, width) / safe
+        square = np.cbrt(gaussian_filter(filled**2, width) / safe)  # nearly normal for noise (Wilson and Hilferty)
         center = float(np.median(square[self.known]))
         spread = 1.4826 * float(np.median(np.abs(square[self.known] - center)))
         score = np.where(weight > 0.25, (square - center) / max(spread, 1e-300), -np.inf)

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import qmc
 
 from torusgp.surfaces._field import Array, Field
 
@@ -155,6 +154,8 @@ def _candidates(field: Field) -> tuple[Array, Array]:
     """Points near which all derivatives may vanish, and how far these may be, in fractional coordinates."""
     domain = field.domain
     if domain.dimension > _GRID_DIMENSIONS:
+        from scipy.stats import qmc  # slow to import
+
         unit = qmc.Sobol(domain.dimension, rng=0).random(_STARTS)
         return domain.from_unit(unit), np.full(domain.dimension, 0.25)
     sizes = field.sizes(_RESOLUTION, _MOST_POINTS)

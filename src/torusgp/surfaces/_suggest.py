@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.stats import qmc
 
 from torusgp.fitting.prior import derivative_noise_name
 from torusgp.surfaces._field import Array, Field
@@ -64,6 +63,8 @@ def suggest(
         raise ValueError(f"n must be a positive number of points, got {n!r}.")
     field = Field(model, output)
     domain = field.domain
+    from scipy.stats import qmc  # slow to import
+
     sobol = qmc.Sobol(domain.dimension, rng=random_state)
     candidates = domain.from_unit(sobol.random(_CANDIDATES))
     if path is None:
