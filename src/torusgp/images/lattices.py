@@ -13,8 +13,8 @@ from scipy.ndimage import gaussian_filter, maximum_filter
 from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.fitting.periods import find_period
+from torusgp.images._pixels import check_known_pixels
 from torusgp.images.distortion import Distortion, refine
-from torusgp.images.inpainting import check_known_pixels
 from torusgp.kernels.axes import Lattice
 from torusgp.kernels.lattices import shortest_basis
 from torusgp.kernels.spectra import Heat

@@ -51,7 +51,7 @@ class LatticeDisplay:
         Parameters
         ----------
         result : ImageLattice
-            As :func:`torusgp.find_lattice` returns it.
+            As :func:`torusgp.images.lattices.find_lattice` returns it.
         size : int, default=64
             Points of the average cell along each vector.
 
@@ -61,7 +61,7 @@ class LatticeDisplay:
         """
         lengths, errors = result.lengths, result.lengths_std
         title = (
-            f"{lengths[0]:.3f} ± {errors[0]:.2g} and {lengths[1]:.3f} ± {errors[1]:.2g} pixels, "
+            f"{lengths[0]:.3f} ± {errors[0]:.2g} and {lengths[1]:.3f} ± {errors[1]:.2g} pixels,\n"
             f"{result.angle:.2f} ± {result.angle_std:.2g}°"
         )
         places = [defect.position for defect in result.defects()]

@@ -112,7 +112,15 @@ class SurfaceDisplay:
         ax.contour(*self.grid, self.values, drawn.levels, colors="white", linewidths=0.4, alpha=0.6)
         ax.figure.colorbar(drawn, ax=ax, label="prediction")
         if self.observed is not None:
-            ax.plot(*self.observed.T, ".", color="white", markersize=3, label="data")
+            ax.plot(
+                *self.observed.T,
+                ".",
+                color="white",
+                markeredgecolor="0.4",
+                markersize=4,
+                markeredgewidth=0.4,
+                label="data",
+            )
         for i, path in enumerate(self.paths):
             label = "minimum-energy path" if i == 0 else None
             ax.plot(*self._cut(path.points).T, color=OKABE_ITO[1], linewidth=1.8, label=label)
