@@ -126,7 +126,9 @@ class Distortion:
         return slopes @ self.displacement, flat @ self.covariance @ flat.transpose(0, 2, 1)
 
     def against_average(self, points: Array) -> tuple[Array, Array, Distortion]:
-        """The average gradient of the displacement, its covariance, and what is left without it and without a shift.
+        """The average gradient of the displacement, its covariance, and what is left without it.
+
+        Constants go to the motif: a shift, its level and its height.
 
         Returns
         -------
@@ -142,7 +144,15 @@ class Distortion:
         for place, size, slope in zip(_LINEAR, self.moving.scale, slopes, strict=True):
             change[place] -= size * slope  # polynomials of degree one are the scaled coordinates
         both = np.kron(np.eye(2), change)
-        left = replace(self, displacement=change @ self.displacement, covariance=both @ self.covariance @ both.T)
+        background, contrast = self.background.copy(), self.contrast / (1 + self.contrast[0])
+        background[0], contrast[0] = 0.0, 0.0
+        left = replace(
+            self,
+            displacement=change @ self.displacement,
+            background=background,
+            contrast=contrast,
+            covariance=both @ self.covariance @ both.T,
+        )
         blocks = self.covariance.reshape(2, n_moving, 2, n_moving)
         return slopes @ self.displacement, np.einsum("ia,jalb,kb->ijkl", slopes, blocks, slopes), left
 

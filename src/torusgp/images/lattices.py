@@ -138,7 +138,7 @@ class ImageLattice:
         ticks = np.arange(size) / size
         fractions = np.stack(np.meshgrid(ticks, ticks, indexing="ij"), axis=-1).reshape(-1, 2)
         low, high = self.scale
-        values = low + (high - low) * (self.motif.mean(fractions @ self.cell) + self.distortion.background[0])
+        values = low + (high - low) * self.motif.mean(fractions @ self.cell)
         return values.reshape(size, size, *self.image.shape[2:])
 
     def strain(self, points: ArrayLike | None = None) -> tuple[Array, Array]:

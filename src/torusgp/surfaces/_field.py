@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from torusgp.engine.basis import columns as basis_columns
 from torusgp.engine.derivatives import Partials
 from torusgp.fitting.fitted import FittedTorusGP
+from torusgp.fitting.parameters import Parameters
 
 Array = NDArray[np.float64]
 
@@ -130,6 +131,15 @@ class Field:
                 slope = along[list(self._partials.plain)] / self.fitted.statistics.plain_units()[1]
                 plain = np.zeros_like(plain) + (slope if order == 0 else 0.0)
         return np.hstack([fourier, plain])
+
+    def with_parameters(self, parameters: Parameters) -> Field:
+        """The same surface with other length scales and variances."""
+        fitted = replace(self.fitted, parameters=parameters, _predictors={})
+        return Field(fitted, self.output)
+
+    def difference(self, X: Array) -> float:
+        """The value at the first of two points less that at the second."""
+        return float((self.columns(X[:1]) - self.columns(X[1:]))[0] @ self.weights)
 
     def value(self, X: Array) -> Array:
         """Posterior mean."""

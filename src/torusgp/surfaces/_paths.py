@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
+from torusgp.fitting.curvature import log_covariance
 from torusgp.surfaces._field import Array, Field
 from torusgp.surfaces._stationary import StationaryPoint, StationaryPoints, find_stationary_points
 
 _FIRST_STEP = 1e-3  # away from a saddle point, in fractional coordinates
+_PARAMETER_STEP = 1e-2  # of the logarithm of a parameter
 _NEAR = 1e-2  # to a minimum, from where the rest is a straight line
 _LONGEST = 20.0  # way down that is followed, in fractional coordinates
 
@@ -52,7 +54,10 @@ class MinimumEnergyPath:
 
 
 def barrier(model: Any, minimum: StationaryPoint, saddle: StationaryPoint, output: int = 0) -> tuple[float, float]:
-    """Height of a saddle point over a minimum, and its standard error, which their correlation makes smaller.
+    """Height of a saddle point over a minimum, and its standard error.
+
+    The errors of the two are correlated, which makes that of the difference smaller. What is uncertain of the learned
+    length scales and variances is part of it, to first order.
 
     Parameters
     ----------
@@ -71,8 +76,19 @@ def barrier(model: Any, minimum: StationaryPoint, saddle: StationaryPoint, outpu
 
 
 def _height(field: Field, minimum: StationaryPoint, saddle: StationaryPoint) -> tuple[float, float]:
-    difference = field.columns(saddle.position[None]) - field.columns(minimum.position[None])
-    return saddle.value - minimum.value, float(np.sqrt(field.covariance(difference)[0, 0]))
+    """A barrier and its standard error: of the function, and of what was learned of length scales and variances."""
+    ends = np.vstack([saddle.position, minimum.position])
+    columns = field.columns(ends)
+    variance = float(field.covariance(columns[:1] - columns[1:])[0, 0])
+    free, covariance = log_covariance(field.fitted)
+    if covariance is not None and field.fitted.spectrum is None:
+        # where the function is stationary, a shift of the ends changes nothing
+        vector, slopes = free.to_vector(), []
+        for unit in _PARAMETER_STEP * np.eye(len(vector)):
+            ahead, behind = (field.with_parameters(free.with_vector(vector + sign * unit)) for sign in (1, -1))
+            slopes.append((ahead.difference(ends) - behind.difference(ends)) / (2 * _PARAMETER_STEP))
+        variance += float(np.array(slopes) @ covariance @ np.array(slopes))
+    return saddle.value - minimum.value, float(np.sqrt(variance))
 
 
 def minimum_energy_path(
