@@ -93,5 +93,4 @@ def log_covariance(fitted: FittedTorusGP) -> tuple[Parameters, NDArray[np.float6
     matrix = -curvature(slope, vector)
     if not np.linalg.eigvalsh(matrix)[0] > 0:
         return here, None
-    covariance: NDArray[np.float64] = np.linalg.inv(matrix)
-    return here, covariance
+    return here, np.asarray(np.linalg.inv(matrix), dtype=np.float64)
