@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.dense_derivatives import DenseDerivativeGP, Factor, TruncatedKernelGP
-from torusgp import Category, Circle, Line, Slope, TorusGPRegressor
+from torusgp import Category, Circle, Line, Slope, Torch, TorusGPRegressor
 from torusgp.fitting.learning import log_evidence_and_gradient
 
 NOISE, GRADIENT_NOISE, VARIANCE = 0.1, 0.2, 1.3
@@ -165,6 +165,17 @@ def test_backends_agree(backend):
     models = [fit_small(rows, scale, backend=name, **SETTINGS) for name in ("dense", backend)]
     assert models[1].backend_ == backend
     assert models[0].log_marginal_likelihood_ == pytest.approx(models[1].log_marginal_likelihood_, rel=1e-9)
+    np.testing.assert_allclose(models[0].coef_, models[1].coef_, atol=1e-9)
+
+
+@pytest.mark.gpu
+def test_a_gpu_gives_the_same():
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("there is no GPU")
+    rows = make_rows(2, 40, 30)
+    models = [fit_small(rows, backend=backend, **SETTINGS) for backend in ("dense", Torch("cuda", transforms=False))]
+    assert models[1].backend_ == "torch"
     np.testing.assert_allclose(models[0].coef_, models[1].coef_, atol=1e-9)
 
 

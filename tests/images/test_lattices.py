@@ -78,6 +78,7 @@ def test_what_was_found_is_json(strained):
     assert content["strain"]["rows"]["highest"] == pytest.approx(0.005, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_masked_and_coloured_images_have_the_same_lattice():
     image, _ = atoms((52, 52), noise=0.02)
     hidden = np.zeros(image.shape, dtype=bool)
