@@ -2,6 +2,7 @@
 
 python -m benchmarks [enumeration] [feature_map] [engine [--quick]] [inputs [part ...] [--rows N]]
                      [streaming [--rows N]] [scaling [--quick]]
+                     [derivatives]
                      [periods [part ...] [--seeds N] ...] [open [part ...]] [gpu [--device D] [--quick]] [page]
                      [calibration [--sets N] [--rows N ...] [--dimensions D ...] [--quick]]
 """
@@ -10,7 +11,7 @@ import sys
 from importlib import import_module
 
 BY_NAME = ("periods", "open", "calibration", "gpu", "page")  # long, need data or a machine of their own, or read others
-BENCHMARKS = ("enumeration", "feature_map", "engine", "inputs", "streaming", "scaling", *BY_NAME)
+BENCHMARKS = ("enumeration", "feature_map", "engine", "inputs", "streaming", "scaling", "derivatives", *BY_NAME)
 TAKE_ARGUMENTS = ("engine", "inputs", "streaming", "scaling", "periods", "open", "calibration", "gpu")
 
 

@@ -1,6 +1,7 @@
 # The public names and where they live: __init__.py imports each of them on first use.
 
-from torusgp.data import datasets, sources
+from torusgp import surfaces
+from torusgp.data import crystals, datasets, sources
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.estimators.feature_regression import BayesianFeatureRegressor
 from torusgp.estimators.features import IndexSetFourierFeatures
@@ -8,6 +9,7 @@ from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.estimators.settings import Torch
 from torusgp.estimators.warped_features import WarpedFourierFeatures
 from torusgp.fitting.periods import find_period
+from torusgp.images.lattices import find_lattice
 from torusgp.kernels import index_sets, spectra
 from torusgp.kernels.axes import Category, Circle, Lattice, Line, Slope
 from torusgp.kernels.kernel import TorusKernel
@@ -32,7 +34,9 @@ __all__ = [
     "TorusKernel",
     "WarpedFourierFeatures",
     "analysis",
+    "crystals",
     "datasets",
+    "find_lattice",
     "find_period",
     "index_sets",
     "mean_negative_log_loss",
@@ -40,6 +44,7 @@ __all__ = [
     "plotting",
     "sources",
     "spectra",
+    "surfaces",
 ]
 
 __version__: str

@@ -23,6 +23,7 @@ _COMMANDS = {  # with the first sentence of their help
     "info": "Say what is in a model file: inputs, periods, length scales, noise, and how good it is.",
     "report": "Write a page about a model, to open in a browser: effects of its inputs, what matters, predictions.",
     "inpaint": "Fill the missing part of an image that repeats, such as a texture, a weave or a crystal.",
+    "lattice": "Find the lattice on which an image repeats, such as a crystal under a microscope or a weave.",
 }
 
 

@@ -38,6 +38,7 @@ class RowStatistics:
     """
 
     device = None
+    derivatives, partials = (), ()  # observed ones are summed, never kept as rows
 
     def __init__(self, columns, targets, weight, precision):
         root = np.sqrt(precision)[:, None]

@@ -9,13 +9,35 @@ Memory grows as ``8 n_columns ** 2`` bytes, the size of a Gram matrix. Beside th
 evidence holds its factor; its gradient and the posterior covariance need one matrix more.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from torusgp.engine.backends import make_algebra
+
+
+@dataclass(frozen=True)
+class Derivatives:
+    """What a linear model needs to know of observed partial derivatives of its function, at a group of points.
+
+    Every column of a derivative is a multiple of a column of some basis, the same one along all inputs: of a cosine it
+    is the sine times a wave number. So one matrix of products serves all inputs.
+
+    Attributes
+    ----------
+    factors : ndarray of shape (n_partials, n_columns)
+        Factors of the columns of the derivative along each input.
+    gram : ndarray of shape (n_columns, n_columns)
+        Sums of products of the columns that these multiply, weighted by precision.
+    moments : ndarray of shape (n_partials, n_columns, n_outputs)
+        Sums of products of these columns with the observed derivatives.
+    """
+
+    factors: np.ndarray
+    gram: np.ndarray
+    moments: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -38,6 +60,14 @@ class LinearStatistics:
         Error of the entries of the Gram matrix, relative to the number of rows.
     device : str, optional
         Where large matrices are factored, such as "cuda"; by default on the CPU.
+    derivatives : tuple of Derivatives
+        Observed partial derivatives, in groups of points.
+    partials : tuple of str
+        Names of the inputs along which they are.
+    derivative_squares : ndarray of shape (n_partials, n_outputs)
+        Sums of their squares.
+    n_derivatives, derivative_log_precision : ndarray of shape (n_partials,)
+        How many there are along each input, and the sums of the logarithms of their precisions.
     """
 
     gram: np.ndarray
@@ -47,6 +77,46 @@ class LinearStatistics:
     log_precision: float = 0.0
     rounding: float = np.finfo(float).eps
     device: str | None = None
+    derivatives: tuple[Derivatives, ...] = ()
+    partials: tuple[str, ...] = ()
+    derivative_squares: np.ndarray = field(default_factory=lambda: np.empty(0))
+    n_derivatives: np.ndarray = field(default_factory=lambda: np.empty(0))
+    derivative_log_precision: np.ndarray = field(default_factory=lambda: np.empty(0))
+
+    def joined(self, ratios, output):
+        r"""Statistics of values and derivatives together, for given ratios of their noise.
+
+        A derivative whose noise variance is :math:`s^2 / \rho` is a row of precision :math:`\rho`.
+
+        Parameters
+        ----------
+        ratios : ndarray of shape (n_partials,) or None
+            Noise variance of values over that of the derivatives along each input, if there are any.
+        output : int
+            Which output.
+
+        Returns
+        -------
+        LinearStatistics
+            Of this output alone, without derivatives apart.
+        """
+        if not self.derivatives:
+            return replace(self, moments=self.moments[:, [output]], squares=self.squares[[output]])
+        gram, moments = self.gram, self.moments[:, [output]]
+        for group in self.derivatives:
+            gram = gram + group.gram * (group.factors.T @ (ratios[:, None] * group.factors))
+            moments = moments + ((ratios[:, None] * group.factors) * group.moments[..., output]).sum(axis=0)[:, None]
+        return replace(
+            self,
+            gram=gram,
+            moments=moments,
+            squares=self.squares[[output]] + ratios @ self.derivative_squares[:, [output]],
+            n_samples=self.n_samples + self.n_derivatives.sum(),
+            log_precision=self.log_precision
+            + self.derivative_log_precision.sum()
+            + self.n_derivatives @ np.log(ratios),
+            derivatives=(),
+        )
 
     @cached_property
     def algebra(self):
@@ -109,6 +179,8 @@ class Evidence:
         Prior standard deviations of the weights.
     residual : float
         Sum of squares that the posterior mean leaves, weighted by precision.
+    by_derivative_noise : ndarray of shape (n_partials,), optional
+        Derivatives of the log evidence in the logarithms of the noise variances of observed derivatives.
     """
 
     log_evidence: float
@@ -118,6 +190,7 @@ class Evidence:
     residual: float
     n_samples: float
     noise_variance: float
+    by_derivative_noise: np.ndarray | None = None
 
     def inverse_diagonal(self):
         """Diagonal of the inverse of B: the share of its prior variance that each weight keeps."""
@@ -134,6 +207,8 @@ class Evidence:
         by_prior = -0.5 * (1 - shrunk - ratio)
         effective = len(shrunk) - shrunk.sum()  # degrees of freedom that the data determine
         by_noise = -0.5 * (self.n_samples - self.residual / self.noise_variance - effective)
+        if self.by_derivative_noise is not None:  # the above is for a fixed ratio of the two kinds of noise
+            by_noise -= self.by_derivative_noise.sum()
         return by_prior, by_noise
 
 
@@ -157,7 +232,7 @@ def inexactness(statistics, prior_variance, noise_variance):
     return float(statistics.rounding * statistics.n_samples * prior_variance[1:].max(initial=0.0) / noise_variance)
 
 
-def evidence(statistics, prior_variance, noise_variance, output=0):
+def evidence(statistics, prior_variance, noise_variance, output=0, derivative_noise=None):
     """Log evidence and posterior of one output of a linear model.
 
     Parameters
@@ -170,11 +245,15 @@ def evidence(statistics, prior_variance, noise_variance, output=0):
         Variance of the noise of a row of unit precision.
     output : int, default=0
         Which column of the targets.
+    derivative_noise : ndarray of shape (n_partials,), optional
+        Variances of the noise of observed derivatives of unit precision; needed where the statistics hold some.
 
     Returns
     -------
     Evidence
     """
+    if statistics.derivatives:
+        return _joint_evidence(statistics, prior_variance, noise_variance, output, derivative_noise)
     root = np.sqrt(prior_variance)
     try:
         factor = statistics.algebra.factor(root, noise_variance)
@@ -199,6 +278,18 @@ def evidence(statistics, prior_variance, noise_variance, output=0):
     ratio = np.divide(weights, root, out=np.zeros_like(root), where=root > 0)
     residual = max(0.0, square - fit - noise_variance * float(ratio @ ratio))
     return Evidence(log_evidence, weights, factor, root, residual, n, noise_variance)
+
+
+def _joint_evidence(statistics, prior_variance, noise_variance, output, derivative_noise):
+    """Evidence of values and derivatives; see :func:`evidence`."""
+    result = evidence(statistics.joined(noise_variance / derivative_noise, output), prior_variance, noise_variance)
+    second_moment = result.covariance() + np.outer(result.weights, result.weights)
+    squares = statistics.derivative_squares[:, output].copy()  # left by the posterior, its spread included
+    for group in statistics.derivatives:
+        squares -= 2 * (group.factors * group.moments[..., output]) @ result.weights
+        squares += np.einsum("di,ij,dj->d", group.factors, group.gram * second_moment, group.factors, optimize=True)
+    by_noise = -0.5 * (statistics.n_derivatives - squares / derivative_noise)
+    return replace(result, by_derivative_noise=by_noise)
 
 
 def spectrum_step(statistics, prior_variances, noise_variances, pairs):
@@ -247,11 +338,19 @@ class Posterior:
         Prior variances of the weights.
     noise_variances : ndarray of shape (n_outputs,)
         Noise variances.
+    derivative_noise : ndarray of shape (n_partials, n_outputs), optional
+        Noise variances of observed derivatives.
     """
 
-    def __init__(self, statistics, prior_variances, noise_variances):
+    def __init__(self, statistics, prior_variances, noise_variances, derivative_noise=None):
         results = [
-            evidence(statistics, prior_variances[:, output], noise_variances[output], output)
+            evidence(
+                statistics,
+                prior_variances[:, output],
+                noise_variances[output],
+                output,
+                None if derivative_noise is None else derivative_noise[:, output],
+            )
             for output in range(len(noise_variances))
         ]
         self.weights = np.stack([result.weights for result in results], axis=1)

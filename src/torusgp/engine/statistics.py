@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from torusgp.engine.backends import (
     has_device,
     make_sums,
 )
+from torusgp.engine.derivatives import DerivativeSums, Partials
 from torusgp.engine.inference import LinearStatistics
 from torusgp.engine.marginals import Marginals
 from torusgp.kernels.index_sets import IndexSet
@@ -70,6 +71,8 @@ class SufficientStatistics:
         Histograms to fill, of the axes that do not repeat; by default none.
     sharing : Sharing, optional
         Which axes share an input, for ``type3``; by default none do.
+    partials : Partials, optional
+        Inputs along which derivatives may be observed, see :meth:`update_gradient`; by default none.
 
     Attributes
     ----------
@@ -106,6 +109,7 @@ class SufficientStatistics:
         precision="float64",
         marginals=None,
         sharing=None,
+        partials=None,
     ):
         if not isinstance(index_set, IndexSet):
             raise ValueError(f"index_set must be an IndexSet, got {index_set!r}.")
@@ -130,9 +134,11 @@ class SufficientStatistics:
         self.shift, self.scale = np.zeros(n_targets), np.ones(n_targets)
         self.squares = np.zeros(n_targets)
         self._cross = np.zeros((n_targets, n_plain))  # of targets and plain columns with plain columns
-        self._sums = make_sums(
-            self.backend, index_set.frequencies, n_targets, self.tolerance, n_threads, device, precision, space
-        )
+        rest = self.tolerance, n_threads, device, precision, space
+        self._sums = make_sums(self.backend, index_set.frequencies, n_targets, *rest)
+        self.derivatives: DerivativeSums | None = None
+        if partials is not None:
+            self.derivatives = DerivativeSums(partials, n_outputs, (self.backend, index_set.frequencies, *rest))
 
     @classmethod
     def from_data(
@@ -152,6 +158,7 @@ class SufficientStatistics:
         precision="float64",
         marginals=None,
         sharing=None,
+        partials=None,
     ):
         """Statistics of arrays.
 
@@ -173,7 +180,7 @@ class SufficientStatistics:
             Plain columns beside those of the basis.
         backend : {"auto", "dense", "finufft", "type3", "torch"}, default="auto"
             Implementation of the sums; "auto" takes the cheapest one.
-        tolerance, n_threads, device, precision, marginals, sharing
+        tolerance, n_threads, device, precision, marginals, sharing, partials
             See the class.
 
         Returns
@@ -201,6 +208,7 @@ class SufficientStatistics:
             precision=precision,
             marginals=marginals,
             sharing=sharing,
+            partials=partials,
         )
         return empty.update(X, y, sample_weight, noise_scale, plain)
 
@@ -391,6 +399,27 @@ class SufficientStatistics:
             self.log_precision += float(weight[used] @ np.log(precision[used] / weight[used]))
         return self
 
+    def update_gradient(self, X, gradient, noise_scale=None):
+        """Add points where partial derivatives were observed.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_points, dimension)
+            Inputs, one column for each dimension of the torus.
+        gradient : array-like of shape (n_points, n_partials, n_outputs)
+            Derivatives along the inputs of ``partials``, not a number where one was not observed.
+        noise_scale : array-like of shape (n_points,), optional
+            Known standard deviation of the noise of each point, up to a common factor.
+
+        Returns
+        -------
+        self
+        """
+        if self.derivatives is None:
+            raise ValueError("These statistics hold no derivatives: give partials when they are made.")
+        self.derivatives.update(np.asarray(X, dtype=float), np.asarray(gradient, dtype=float), noise_scale, self.period)
+        return self
+
     def _add_blocks(self, X, y, precision):
         """Add rows block by block: phases and scaled targets of all of them are never in memory at once."""
         threads = count_threads(self.n_threads, len(X)) if self.backend in TRANSFORMS else 1
@@ -508,6 +537,10 @@ class SufficientStatistics:
             )
         self._check_counts()
         other._check_counts()
+        if other.derivatives is not None:
+            if self.derivatives is None or self.derivatives.partials != other.derivatives.partials:
+                raise ValueError("Statistics with derivatives can be added only to others with the same partials.")
+            self.derivatives.add(other.derivatives)
         if other.n_samples == 0:
             return self
         if self.n_samples == 0:
@@ -553,6 +586,7 @@ class SufficientStatistics:
             precision=self.precision,
             marginals=None if self.marginals is None else self.marginals.empty(),
             sharing=self.sharing,
+            partials=None if self.derivatives is None else self.derivatives.partials,
         )
 
     def __repr__(self):
@@ -581,6 +615,8 @@ class SufficientStatistics:
             raise ValueError(f"{index_set!r} reaches beyond the frequencies of {self!r}.")
         result = copy(self)
         result.index_set, result._sums = index_set, self._sums.subset(index_set.frequencies)
+        if self.derivatives is not None:
+            result.derivatives = self.derivatives.subset(index_set.frequencies)
         return result
 
     def covered(self):
@@ -631,6 +667,16 @@ class SufficientStatistics:
             self._sums.rounding,
             getattr(self._sums, "device", self.device),  # sums on a device know which one "by default" means
         )
+        if self.derivatives is not None and self.derivatives.n_samples.any():
+            spread = self.plain_units()[1]
+            linear = replace(
+                linear,
+                derivatives=self.derivatives.linear(index_set.frequencies, self.period, spread),
+                partials=self.derivatives.partials.names,
+                derivative_squares=self.derivatives.squares,
+                n_derivatives=self.derivatives.n_samples,
+                derivative_log_precision=self.derivatives.log_precision,
+            )
         return linear, taken_off[: self.n_outputs]
 
     def _bordered(self, gram, moments, cross):
@@ -671,7 +717,9 @@ class SufficientStatistics:
             "set_name": self.index_set.name,
             "max_interaction": self.index_set.max_interaction,
             "sharing": asdict(self.sharing),
+            "partials": None if self.derivatives is None else asdict(self.derivatives.partials),
         }
+        derivatives = {} if self.derivatives is None else self.derivatives.to_arrays()
         sums = {f"sums_{name}": array for name, array in self._sums.to_arrays().items()}
         indices = {} if self.index_set.indices is None else {"indices": self.index_set.indices}
         return content, {
@@ -684,6 +732,7 @@ class SufficientStatistics:
             **({} if self.marginals is None else self.marginals.to_arrays()),
             **indices,
             **sums,
+            **{f"derivatives_{name}": array for name, array in derivatives.items()},
         }
 
     @classmethod
@@ -701,6 +750,7 @@ class SufficientStatistics:
             raise ValueError("stored frequencies have to be whole numbers, the zero vector first.")
         index_set = IndexSet(frequencies, arrays.get("indices"), content["set_name"], content["max_interaction"])
         period = arrays["period"] if arrays["period"].ndim else float(arrays["period"])
+        partials = content.get("partials")
         result = cls(
             index_set,
             period,
@@ -708,6 +758,7 @@ class SufficientStatistics:
             n_plain=content.get("n_plain", 0),
             tolerance=content["tolerance"],
             sharing=_sharing_of(content),
+            partials=None if partials is None else Partials(**{name: tuple(some) for name, some in partials.items()}),
             **_where_it_can_be(content),
         )
         result.n_samples, result.log_precision = content["n_samples"], content["log_precision"]
@@ -718,6 +769,10 @@ class SufficientStatistics:
         result._check_stored(sums)
         result._sums.set_arrays(sums)
         result._n_rows = result._sums.n_rows
+        if result.derivatives is not None:
+            result.derivatives.set_arrays(
+                {name[12:]: array for name, array in arrays.items() if name.startswith("derivatives_")}
+            )
         result._check_stored_sums()
         return result
 

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.fitting.fitter import Fit, Preliminary
+from torusgp.fitting.prior import DERIVATIVE_NOISE
 from torusgp.kernels.index_sets import IndexSet
 from torusgp.kernels.kernel import TorusKernel
 
@@ -74,6 +75,12 @@ class FittedAttributes:
     def noise_variance_(self) -> Any:
         """Variance of the noise, of each output."""
         return self._squeeze(self.fitted_.noise_variance)
+
+    @property
+    def gradient_noise_variance_(self) -> dict[str, Any]:
+        """Variance of the noise of observed derivatives, by the name of the input."""
+        parameters, ending = self.fitted_.parameters, f": {DERIVATIVE_NOISE}"
+        return {name[: -len(ending)]: self._squeeze(parameters[name]) for name in parameters if name.endswith(ending)}
 
     @property
     def intercept_variance_(self) -> Any:

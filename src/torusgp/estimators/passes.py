@@ -14,19 +14,23 @@ from torusgp.engine.statistics import SufficientStatistics
 from torusgp.estimators import layout1
 from torusgp.estimators.regressor_files import describe, restore_inputs, same_parameters
 from torusgp.estimators.settings import make_settings
+from torusgp.estimators.validation import ObservedGradient, lay_gradient_rows
 from torusgp.fitting.files import check_fit, check_outcome, outcome_from_archive, outcome_to_archive
 from torusgp.fitting.fitter import SAMPLE_ROWS, Fitter, Preliminary
 from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.fitting.problem import Settings
-from torusgp.fitting.rows import Rows
+from torusgp.fitting.rows import DerivativeRows, Rows
 from torusgp.kernels.axes import Expression, Product, Slope
 from torusgp.storage.archives import decoding
 
 _MARGIN = 0.1  # of the range of a line on each side: a sample hardly ever shows its ends
 
 
-def fit_stream(model: Any, X: Any, y: Any, sample_weight: Any, noise_scale: Any, checkpoint: Any) -> Any:
+def fit_stream(
+    model: Any, X: Any, y: Any, sample_weight: Any, noise_scale: Any, checkpoint: Any, observed: ObservedGradient
+) -> Any:
     """Fit a model to a source of rows; see :meth:`TorusGPRegressor.fit`."""
+    gradient = _gradient_source(model, X, observed, checkpoint)
     likelihood = check_likelihood(model.likelihood)
     if likelihood.name != "normal":
         raise ValueError(
@@ -35,16 +39,19 @@ def fit_stream(model: Any, X: Any, y: Any, sample_weight: Any, noise_scale: Any,
     settings = make_settings(model)
     source = as_source(X, y, sample_weight, noise_scale, named_inputs(model))
     with exclusive(checkpoint):
-        return _fit_source(model, settings, source, None if checkpoint is None else Checkpoint(checkpoint))
+        return _fit_source(model, settings, source, None if checkpoint is None else Checkpoint(checkpoint), gradient)
 
 
-def _fit_source(model: Any, settings: Settings, source: Source, point: Checkpoint | None) -> Any:
-    """Fit a model to a source, or to what is left of it after a checkpoint."""
+def _fit_source(model: Any, settings: Settings, source: Source, point: Checkpoint | None, gradient: Any) -> Any:
+    """Fit a model to a source, or to what is left of it after a checkpoint, and to a source of derivatives or None."""
     model.forget()
     if point is None or point.content is None:
         sample = source.sample(SAMPLE_ROWS)
         seen = len(sample) < SAMPLE_ROWS // 2 if source.n_rows is None else len(sample) == source.n_rows
-        fitter, outcome = _decide(model, settings, sample, source.names, source.y_ndim, 0.0 if seen else _MARGIN)
+        slopes = None if gradient is None else gradient.sample(SAMPLE_ROWS)
+        seen = seen and (slopes is None or len(slopes) < SAMPLE_ROWS // 2)
+        margin = 0.0 if seen else _MARGIN
+        fitter, outcome = _decide(model, settings, sample, source.names, source.y_ndim, margin, slopes)
         statistics = fitter.empty_statistics(outcome, source.n_rows, source.n_outputs)
     else:
         with decoding(point.path):
@@ -57,12 +64,38 @@ def _fit_source(model: Any, settings: Settings, source: Source, point: Checkpoin
     content, arrays = outcome_to_archive(outcome)
     saved = ({**content, **describe(model)}, {f"outcome_{name}": array for name, array in arrays.items()})
     statistics = statistics.add_source(source, fitter.layout, point, _progress(model), saved)
+    for chunk in () if gradient is None else gradient.chunks():
+        laid = lay_gradient_rows(_slopes_of(chunk), fitter.model, fitter.layout)
+        statistics.update_gradient(laid.X, laid.gradient, laid.noise_scale)
     with nullcontext() if point is None or point.content is None else decoding(point.path):
         fit = fitter.fit_statistics(outcome, statistics, search=False)
         if point is not None:
             check_fit(fit, source.n_inputs)
         model.set_fit(fit)
     return model
+
+
+def _gradient_source(model: Any, X: Any, observed: ObservedGradient, checkpoint: Any) -> Any:
+    """Where observed derivatives come from, or None."""
+    if not observed.is_given:
+        return None
+    if checkpoint is not None:
+        raise ValueError("checkpoint is for targets alone: leave it out, or X_gradient and gradient.")
+    if X is None:
+        raise ValueError("Derivatives without targets have to be in memory: give X and y, or X_gradient as an array.")
+    source = as_source(observed.X, observed.gradient, None, observed.noise_scale, named_inputs(model))
+    if source.n_outputs != source.n_inputs:
+        raise ValueError(
+            f"X_gradient has {source.n_inputs} input(s) and {source.n_outputs} derivative(s): a source has one along "
+            "each input."
+        )
+    return source
+
+
+def _slopes_of(chunk: Any) -> DerivativeRows:
+    if chunk.sample_weight is not None:
+        raise ValueError("X_gradient holds sample weights, which derivatives do not have: give noise scales.")
+    return DerivativeRows(chunk.X, chunk.y[..., None], chunk.noise_scale)
 
 
 def fit_blocks(model: Any, X: Any, y: Any, sample_weight: Any, noise_scale: Any, checkpoint: Any) -> Any:
@@ -100,7 +133,7 @@ def named_inputs(model: Any) -> list[str] | None:
 
 
 def _decide(
-    model: Any, settings: Any, sample: Any, names: Any, y_ndim: int, margin: float
+    model: Any, settings: Any, sample: Any, names: Any, y_ndim: int, margin: float, slopes: Any = None
 ) -> tuple[Fitter, Preliminary]:
     """Learn from some rows what needs rows."""
     # what scikit-learn's validation does for arrays
@@ -110,10 +143,12 @@ def _decide(
         model.feature_names_in_ = np.array(names, dtype=object)
     model.n_features_in_ = sample.X.shape[1]
     model._y_ndim = y_ndim
-    fitter = Fitter(model.resolve(sample.X, margin), settings)
+    everywhere = sample.X if slopes is None else np.concatenate([sample.X, slopes.X])
+    fitter = Fitter(model.resolve(everywhere, margin), settings)
     coordinates, plain = fitter.layout(sample.X)
     settings.report(f"deciding on the columns with {len(sample)} rows")
-    rows = Rows(coordinates, sample.y, sample.sample_weight, sample.noise_scale, plain)
+    laid = None if slopes is None else lay_gradient_rows(_slopes_of(slopes), fitter.model, fitter.layout)
+    rows = Rows(coordinates, sample.y, sample.sample_weight, sample.noise_scale, plain, laid)
     return fitter, fitter.preliminary(rows)
 
 

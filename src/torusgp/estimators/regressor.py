@@ -18,7 +18,13 @@ from torusgp.estimators.predictions import Predictions
 from torusgp.estimators.regressor_files import load_regressor, save_regressor
 from torusgp.estimators.settings import make_compute, make_settings
 from torusgp.estimators.short_form import MOST_LINES, is_searched, resolve_kernel
-from torusgp.estimators.validation import check_fit_rows, check_used
+from torusgp.estimators.validation import (
+    ObservedGradient,
+    check_fit_rows,
+    check_gradient_rows,
+    check_used,
+    lay_gradient_rows,
+)
 from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.fitting.fitter import Fit, Fitter, Preliminary
 from torusgp.fitting.likelihoods import check_likelihood
@@ -53,6 +59,8 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         Variance of the noise, if it is not learned.
     noise_variance_bounds : pair of float, optional
         Bounds of the learned noise variance; by default wide multiples of the variance of the targets.
+    gradient_noise_variance : float, default=0.1
+        Variance of the noise of observed derivatives, if noise is not learned.
     index_set : str or IndexSet, default="adaptive"
         "adaptive" for the largest coefficients, chosen anew as length scales move; "learned" for frequencies that the
         data choose, at most ``n_components``, for many inputs; the name of another function of
@@ -87,6 +95,8 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         Kernel of variance one with the learned length scales.
     signal_variance_, noise_variance_ : float, or ndarray of shape (n_outputs,)
         Variance of all terms together, and of the noise; every output has its own.
+    gradient_noise_variance_ : dict of str to float or ndarray of shape (n_outputs,)
+        Variance of the noise of observed derivatives, by the name of the input.
     index_set_ : IndexSet
         Frequencies in use.
     coef_ : ndarray of shape (n_components,) or (n_components, n_outputs)
@@ -138,6 +148,7 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         length_scale: ArrayLike = 1.0,
         noise_variance: ArrayLike = 0.1,
         noise_variance_bounds: tuple[float, float] | None = None,
+        gradient_noise_variance: float = 0.1,
         index_set: str | IndexSet = "adaptive",
         n_components: int | str = "auto",
         learn: Any = ("length_scale", "signal_variance", "noise_variance"),
@@ -152,6 +163,7 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         self.length_scale = length_scale
         self.noise_variance = noise_variance
         self.noise_variance_bounds = noise_variance_bounds
+        self.gradient_noise_variance = gradient_noise_variance
         self.index_set = index_set
         self.n_components = n_components
         self.learn = learn
@@ -170,6 +182,9 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         sample_weight: Any = None,
         noise_scale: Any = None,
         checkpoint: Any = None,
+        X_gradient: Any = None,
+        gradient: Any = None,
+        gradient_noise_scale: Any = None,
     ) -> Self:
         """Gather the statistics of the data and learn what is to be learned.
 
@@ -193,21 +208,41 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         checkpoint : path, optional
             File that holds how far a pass over a source has come: after a crash the same call goes on from there,
             and counts every row once. It stays when all is done; delete it to start anew.
+        X_gradient : array-like of shape (n_points, n_features), optional
+            Points where derivatives of the function were observed; X and y may then be None, which leaves the function
+            unknown up to a constant. Or a source of rows, whose targets are derivatives along all inputs.
+        gradient : array-like of shape (n_points, n_features) or (n_points, n_features, n_outputs), optional
+            Observed derivatives along the inputs, in units of y per unit of the input: minus a force. Not a number
+            where one was not observed. Those along each input have a noise variance of their own.
+        gradient_noise_scale : array-like of shape (n_points,), optional
+            Known standard deviation of their noise, up to a factor that is learned for each input.
 
         Returns
         -------
         self
         """
+        observed = ObservedGradient(X_gradient, gradient, gradient_noise_scale)
         if is_dask(X):
+            if observed.is_given:
+                raise ValueError("gradient is for arrays and sources in this process, not for Dask collections.")
             return fit_blocks(self, X, y, sample_weight, noise_scale, checkpoint)
-        if checkpoint is not None or is_streamed(X, y):
-            return fit_stream(self, X, y, sample_weight, noise_scale, checkpoint)
+        if checkpoint is not None or is_streamed(X, y) or is_streamed(X_gradient, gradient):
+            return fit_stream(self, X, y, sample_weight, noise_scale, checkpoint, observed)
         self.forget()
-        rows, fitter = self._first_rows(X, y, sample_weight, noise_scale)
+        rows, fitter = self._first_rows(X, y, sample_weight, noise_scale, observed)
         self.set_fit(fitter.fit_rows(rows))
         return self
 
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, noise_scale: Any = None) -> Self:
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        noise_scale: Any = None,
+        X_gradient: Any = None,
+        gradient: Any = None,
+        gradient_noise_scale: Any = None,
+    ) -> Self:
         """Add rows to the statistics; what is learned is learned anew when it is next needed.
 
         The first call fixes the period, the ranges of lines, the levels of categories and the frequencies from which
@@ -215,13 +250,14 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
 
         Parameters
         ----------
-        X, y, sample_weight, noise_scale
+        X, y, sample_weight, noise_scale, X_gradient, gradient, gradient_noise_scale
             See :meth:`fit`.
 
         Returns
         -------
         self
         """
+        observed = ObservedGradient(X_gradient, gradient, gradient_noise_scale)
         if is_searched(self.period) or {"period", "lattice"} & make_settings(self).learn:
             raise ValueError(
                 "partial_fit cannot learn a period, which needs all rows at once: find it with find_period or fit on "
@@ -229,24 +265,42 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
             )
         if not hasattr(self, "statistics_"):
             self.forget()
-            rows, fitter = self._first_rows(X, y, sample_weight, noise_scale)
+            rows, fitter = self._first_rows(X, y, sample_weight, noise_scale, observed)
             if fitter.model.moving.any() or np.isnan(fitter.model.period).any():
                 raise ValueError("partial_fit cannot learn the period of a Circle or Lattice: fit on some rows first.")
             self._outcome, self.statistics_ = fitter.first_statistics(rows)
         else:
-            rows = check_fit_rows(self, X, y, sample_weight, noise_scale, self._outcome.model, reset=False)
-            self.statistics_.update(rows.X, rows.y, rows.sample_weight, rows.noise_scale, rows.plain)
+            model = self._outcome.model
+            seen = None
+            if observed.is_given:
+                layout = Fitter(model, make_settings(self)).layout
+                seen = lay_gradient_rows(check_gradient_rows(self, observed, reset=False), model, layout)
+            if seen is None or X is not None or y is not None:
+                rows = check_fit_rows(self, X, y, sample_weight, noise_scale, model, reset=False)
+                self.statistics_.update(rows.X, rows.y, rows.sample_weight, rows.noise_scale, rows.plain)
+            if seen is not None:
+                self.statistics_.update_gradient(seen.X, seen.gradient, seen.noise_scale)
         self._fit = None
         return self
 
-    def _first_rows(self, X: Any, y: Any, sample_weight: Any, noise_scale: Any) -> tuple[Rows, Fitter]:
+    def _first_rows(
+        self, X: Any, y: Any, sample_weight: Any, noise_scale: Any, observed: ObservedGradient
+    ) -> tuple[Rows, Fitter]:
         """Check parameters and rows, and lay the inputs on the axes of the model."""
         check_likelihood(self.likelihood)
-        checked = check_fit_rows(self, X, y, sample_weight, noise_scale, None, reset=True)
-        fitter = Fitter(self.resolve(checked.X), make_settings(self))
+        alone = observed.is_given and X is None and y is None
+        seen = check_gradient_rows(self, observed, reset=True) if alone else None
+        if seen is None:
+            checked = check_fit_rows(self, X, y, sample_weight, noise_scale, None, reset=True)
+            seen = check_gradient_rows(self, observed, reset=False) if observed.is_given else None
+        else:
+            checked = Rows(seen.X[:0], np.empty((0, seen.gradient.shape[2])))
+        everywhere = checked.X if seen is None else np.concatenate([checked.X, seen.X])
+        fitter = Fitter(self.resolve(everywhere), make_settings(self))
         check_used(checked.X, fitter.model)
         coordinates, plain = fitter.layout(checked.X)
-        return Rows(coordinates, checked.y, checked.sample_weight, checked.noise_scale, plain), fitter
+        laid = None if seen is None else lay_gradient_rows(seen, fitter.model, fitter.layout)
+        return Rows(coordinates, checked.y, checked.sample_weight, checked.noise_scale, plain, laid), fitter
 
     def resolve(self, X: NDArray[Any], margin: float = 0.0) -> Model:
         """Axes and terms of the kernel for checked inputs, with a margin around ranges that more rows may widen."""

@@ -80,6 +80,7 @@ def make_settings(estimator: Any) -> Settings:
         bool(estimator.intercept),
         noise,
         bounds,
+        float(check_positive_array(estimator.gradient_noise_variance, "gradient_noise_variance", max_ndim=0)),
         make_compute(estimator.backend, estimator.n_threads),
         report,
     )

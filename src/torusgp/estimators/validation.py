@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +10,31 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from torusgp.checks import check_noise_size, check_numbers, check_size
+from torusgp.data.sources import is_streamed
+from torusgp.engine.derivatives import Partials
 from torusgp.fitting.likelihoods import check_likelihood
-from torusgp.fitting.rows import Rows
+from torusgp.fitting.rows import DerivativeRows, Rows
 from torusgp.kernels.axes import Expression
 from torusgp.kernels.resolve import Layout, Model
 from torusgp.kernels.torus import to_finite_numbers
+
+
+class ObservedGradient(NamedTuple):
+    """Points with observed derivatives, as the user gave them."""
+
+    X: Any
+    gradient: Any
+    noise_scale: Any
+
+    @property
+    def is_given(self) -> bool:
+        """Whether there are any, or an error if only a part of them is there."""
+        if (self.X is None) != (self.gradient is None) and not is_streamed(self.X, self.gradient):
+            one, other = ("X_gradient", "gradient") if self.gradient is None else ("gradient", "X_gradient")
+            raise ValueError(f"{one} was given without {other}: both are needed.")
+        if self.X is None and self.noise_scale is not None:
+            raise ValueError("gradient_noise_scale was given without X_gradient and gradient.")
+        return self.X is not None
 
 
 def check_inputs(estimator: Any, X: Any, reset: bool, y: Any = None) -> Any:
@@ -73,6 +93,65 @@ def check_fit_rows(
     layout = Layout(model.torus, tuple(column.input for column in model.columns))
     coordinates, plain = layout(X)
     return Rows(coordinates, y, sample_weight, noise_scale, plain)
+
+
+def check_gradient_rows(estimator: Any, given: ObservedGradient, reset: bool) -> DerivativeRows:
+    """Points with observed derivatives: all inputs as they are, and derivatives along all of them.
+
+    Parameters
+    ----------
+    estimator : TorusGPRegressor
+        Estimator whose inputs and targets are known, or else follow from these points.
+    given : ObservedGradient
+        What the user gave.
+    reset : bool
+        Whether there are no targets from which the shape of inputs and outputs is known.
+
+    Returns
+    -------
+    DerivativeRows
+        Its X holds all inputs, its gradient has the shape (n_points, n_features, n_outputs).
+    """
+    if check_likelihood(estimator.likelihood).name != "normal":
+        raise ValueError(f"gradient is for likelihood='normal', got likelihood={estimator.likelihood!r}.")
+    X = check_inputs(estimator, given.X, reset)
+    gradient = check_array(given.gradient, dtype=np.float64, ensure_all_finite="allow-nan", allow_nd=True)
+    if reset:
+        estimator._y_ndim = gradient.ndim - 1
+    ndim = estimator._y_ndim + 1
+    if gradient.ndim != ndim or gradient.shape[:2] != X.shape:
+        outputs = ", n_outputs" if ndim == 3 else ""
+        raise ValueError(
+            f"gradient must hold a derivative along each input, of shape ({X.shape[0]}, {X.shape[1]}{outputs}) for "
+            f"X_gradient of shape {X.shape}; got {gradient.shape}. Where one was not observed it is NaN."
+        )
+    gradient = gradient.reshape(*X.shape, -1)
+    missing = np.isnan(gradient)
+    if missing.all():
+        raise ValueError("gradient is NaN everywhere: no derivative was observed. Leave it out.")
+    if (missing.any(axis=2) != missing.all(axis=2)).any():
+        raise ValueError("gradient must be NaN for all outputs of a derivative or for none.")
+    scale = given.noise_scale
+    if scale is not None:
+        scale = column_or_1d(check_array(scale, ensure_2d=False, dtype=np.float64))
+        check_consistent_length(X, scale)
+        if not (scale > 0).all():
+            raise ValueError(f"gradient_noise_scale must be positive, its smallest value is {scale.min()!r}.")
+    return DerivativeRows(X, gradient, scale)
+
+
+def lay_gradient_rows(rows: DerivativeRows, model: Model, layout: Layout) -> DerivativeRows:
+    """Points on the axes of a model, with derivatives along the inputs that it can be differentiated by."""
+    check_used(rows.X, model)
+    torus = model.torus
+    partials = Partials.of(torus, layout.plain)
+    levels = {axis.input for axis in torus.axes if axis.kind == "category"}
+    for position, name in enumerate(torus.names):
+        if position in partials.inputs or np.isnan(rows.gradient[:, position]).all():
+            continue
+        reason = "is a category, which has no derivative" if position in levels else "is no input of the kernel"
+        raise ValueError(f"gradient holds derivatives along {name!r}, which {reason}: give NaN there.")
+    return DerivativeRows(layout(rows.X)[0], rows.gradient[:, list(partials.inputs)], rows.noise_scale)
 
 
 def _missing_targets() -> Any:

@@ -15,7 +15,7 @@ from torusgp.engine.inference import LinearStatistics, Posterior, evidence
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.fitting.advice import advise
 from torusgp.fitting.parameters import Parameters
-from torusgp.fitting.prior import NOISE, Prior
+from torusgp.fitting.prior import NOISE, Prior, derivative_noise
 from torusgp.fitting.rows import Compute, inexactness_ratio
 from torusgp.kernels.index_sets import IndexSet
 from torusgp.kernels.kernel import TorusKernel
@@ -31,16 +31,23 @@ class _FourierPosterior:
     It has the verbs of :class:`~torusgp.engine.inference.Posterior` that predictors use.
     """
 
-    def __init__(self, linear: LinearStatistics, variances: NDArray[np.float64], noise: NDArray[np.float64], n: int):
+    def __init__(
+        self,
+        all_outputs: LinearStatistics,
+        variances: NDArray[np.float64],
+        noise: NDArray[np.float64],
+        n: int,
+        of_derivatives: NDArray[np.float64] | None,
+    ):
         self._results = []
         for output, noise_variance in enumerate(noise):
-            inner = linear.gram[n:, n:] + np.diag(noise_variance / variances[n:, output])
-            through = np.linalg.solve(inner, np.column_stack([linear.gram[n:, :n], linear.moments[n:, output]]))
-            gram = linear.gram[:n, :n] - linear.gram[:n, n:] @ through[:, :-1]
-            moments = linear.moments[:n, [output]] - linear.gram[:n, n:] @ through[:, -1:]
-            reduced = LinearStatistics(
-                (gram + gram.T) / 2, moments, linear.squares[[output]], linear.n_samples, device=linear.device
-            )
+            ratios = None if of_derivatives is None else noise_variance / of_derivatives[:, output]
+            own = all_outputs.joined(ratios, output)
+            inner = own.gram[n:, n:] + np.diag(noise_variance / variances[n:, output])
+            through = np.linalg.solve(inner, np.column_stack([own.gram[n:, :n], own.moments[n:, 0]]))
+            gram = own.gram[:n, :n] - own.gram[:n, n:] @ through[:, :-1]
+            moments = own.moments[:n] - own.gram[:n, n:] @ through[:, -1:]
+            reduced = LinearStatistics((gram + gram.T) / 2, moments, own.squares, own.n_samples, device=own.device)
             self._results.append(evidence(reduced, variances[:n, output], noise_variance))
         self.weights = np.stack([result.weights for result in self._results], axis=1)
         self.roots = [result.root for result in self._results]
@@ -120,7 +127,8 @@ class FittedTorusGP:
     @cached_property
     def posterior(self) -> Posterior:
         """Posterior of the weights of all columns: those of the frequencies, then the plain ones."""
-        return Posterior(self.linear, self.prior_variances, self.noise_variance)
+        own = derivative_noise(self.parameters, self.linear)
+        return Posterior(self.linear, self.prior_variances, self.noise_variance, own)
 
     @property
     def log_evidence(self) -> float:
@@ -190,7 +198,8 @@ class FittedTorusGP:
         """Posterior of the weights of the Fourier columns."""
         if not self.prior.columns:
             return self.posterior
-        return _FourierPosterior(self.linear, self.prior_variances, self.noise_variance, self.n_fourier)
+        own = derivative_noise(self.parameters, self.linear)
+        return _FourierPosterior(self.linear, self.prior_variances, self.noise_variance, self.n_fourier, own)
 
     def _located(self, X: NDArray[Any]) -> tuple[Any, Any]:
         """Points, as the implementation of choice wants them, and its predictor."""
@@ -345,7 +354,10 @@ class FittedTorusGP:
     @cached_property
     def average_columns(self) -> NDArray[np.float64]:
         """Averages of the columns over the rows, weighted by their precision, shape (n_columns,)."""
-        return self.linear.gram[0] / self.linear.gram[0, 0]
+        total = self.linear.gram[0, 0]
+        if not total:
+            raise ValueError("Parts are centred on the rows of the targets, but only derivatives were given.")
+        return self.linear.gram[0] / total
 
     def _centred_columns(self, X: NDArray[Any]) -> NDArray[np.float64]:
         fourier = basis_columns(self.phases(X), self.index_set.frequencies)

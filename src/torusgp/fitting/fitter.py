@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from torusgp.engine.backends import TRANSFORMS, InputSpace, check_resources
+from torusgp.engine.derivatives import Partials
 from torusgp.engine.marginals import Marginals
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.fitting.advice import advise
+from torusgp.fitting.derivatives import warn_of_units
 from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.fitting.learning import Learned, learn_spectrum, period_standard_errors
 from torusgp.fitting.moves import PeriodMoves
@@ -108,7 +110,9 @@ class Fitter:
         If it is preliminary, a given number of columns is not reached for yet: more rows are to come.
         """
         settings, model = self.settings, self.model
-        self._check_size(len(rows), rows.y.shape[1])
+        self._check_size(rows.n_points, rows.y.shape[1])
+        if rows.derivatives is not None:
+            self._check_derivatives()
         setup = set_up_period(model, rows, settings.report)
         warn_of_phases(rows.X, model.torus, setup.periods[0])
         detrended = None
@@ -116,10 +120,10 @@ class Fitter:
             # the period is learned beside the slow change that was found with it; then both are learned together
             detrended = replace(rows, y=rows.y - setup.search.trend.mean(rows.X[:, setup.axes]), plain=None)
         in_order = rows
-        if len(rows) <= 2 * _SUBSAMPLE:
+        if 0 < len(rows) <= 2 * _SUBSAMPLE:
             rows = rows.merged()
             detrended = None if detrended is None else detrended.merged()
-        problem = Problem(model, settings, spread_of_rows(rows, model, settings), len(rows), setup.nyquist)
+        problem = Problem(model, settings, spread_of_rows(rows, model, settings), rows.n_observations, setup.nyquist)
         start = problem.start(setup.periods[0])
         period_std = setup.period_std
         if detrended is not None and (setup.moves is not None or len(setup.periods) > 1):
@@ -137,18 +141,18 @@ class Fitter:
             return self._choose(problem, in_order, problem.start(start.period), setup, period_std)
         if (
             setup.moves is None
-            and len(rows) > 2 * _PERIOD_ROWS
+            and rows.n_points > 2 * _PERIOD_ROWS
             and not preliminary
             and problem.passes_are_dear(start, rows)
         ):
-            enough_source = problem.source(rows.take(_choose(len(rows), _PERIOD_ROWS)))
+            enough_source = problem.source(rows.sample(_PERIOD_ROWS))
             learned = problem.learn(enough_source, start, search=search, first=first)
             start, search, first = learned.parameters, False, learned.index_set.n_components
-        source = problem.source(rows, tolerance=transform_tolerance(problem.prior, start, len(rows)))
+        source = problem.source(rows, tolerance=transform_tolerance(problem.prior, start, rows.n_points))
         if learned is None or setup.moves is None or len(rows) > _PERIOD_ROWS:
             size = problem.scout_size() if preliminary else None
             learned = problem.learn(source, start, search=search, first=first, n_components=size)
-            if not preliminary:
+            if not preliminary and rows.derivatives is None:
                 learned = self._with_leftover(problem, in_order, source, learned)
         return Preliminary(
             model, learned, setup.nyquist, period_std, setup.search, _extent(model, rows, learned)
@@ -211,13 +215,13 @@ class Fitter:
 
         Of many rows some show the best basis of a lattice, and the landscape of length scales.
         """
-        many = len(rows) > 2 * _SUBSAMPLE
-        some = problem.source(rows.take(_choose(len(rows), _SUBSAMPLE)), n_threads=1) if many else problem.source(rows)
+        many = rows.n_points > 2 * _SUBSAMPLE
+        some = problem.source(rows.sample(_SUBSAMPLE), n_threads=1) if many else problem.source(rows)
         if len(periods) > 1:
             start = self._best_basis(problem, some, start, periods)
         if not many or "length_scale" not in self.settings.learn:
             return start, True, None
-        self.settings.report(f"searching length scales on {_SUBSAMPLE} of {len(rows)} rows")
+        self.settings.report(f"searching length scales on {_SUBSAMPLE} of {rows.n_points} rows")
         scouted = problem.learn(some, start, n_components=problem.scout_size())
         return scouted.parameters, False, scouted.index_set.n_components + 2
 
@@ -225,7 +229,7 @@ class Fitter:
         self, problem: Problem, rows: Rows, start: Parameters, moves: PeriodMoves, search: bool, first: int | None
     ) -> tuple[Learned, NDArray[np.float64]]:
         """Learn the period with the rest, and its standard errors."""
-        source = problem.source(rows.take(_choose(len(rows), _PERIOD_ROWS)) if len(rows) > _PERIOD_ROWS else rows)
+        source = problem.source(rows.sample(_PERIOD_ROWS))
         learned = problem.learn(source, start, search=search, first=first, moves=moves)
         learned = _in_canonical_form(learned, problem.model)
         coherence = problem.prior.coherence(learned.parameters)
@@ -247,6 +251,19 @@ class Fitter:
         best = max(finalists, key=lambda attempt: attempt.log_evidence)
         self.settings.report(f"basis {np.array2string(best.parameters.period, precision=4)} of {len(periods)}")
         return best.parameters
+
+    def _check_derivatives(self) -> None:
+        """Raise if the model learns what cannot be learned with observed derivatives."""
+        model = self.model
+        if np.isnan(model.period).any() or model.moving.any():
+            raise ValueError(
+                "A period cannot be learned with observed derivatives: find it from the targets first, with "
+                "find_period or a fit without gradient, and give it."
+            )
+        if "spectrum" in self.settings.learn:
+            raise ValueError("learn holds 'spectrum', which is not possible with gradient: leave one of them out.")
+        if self.settings.index_set == "learned":
+            raise ValueError("index_set='learned' is not possible with gradient: use index_set='adaptive'.")
 
     def _check_size(self, n_samples: int, n_outputs: int) -> None:
         """Raise if so many columns as were asked for do not fit into memory."""
@@ -271,9 +288,10 @@ class Fitter:
         """Statistics of the first rows of several, on frequencies from which later fits choose."""
         setup = set_up_period(self.model, rows, self.settings.report)
         warn_of_phases(rows.X, self.model.torus, setup.periods[0])
-        problem = Problem(
-            self.model, self.settings, spread_of_rows(rows, self.model, self.settings), len(rows), setup.nyquist
-        )
+        if rows.derivatives is not None:
+            self._check_derivatives()
+        spread = spread_of_rows(rows, self.model, self.settings)
+        problem = Problem(self.model, self.settings, spread, rows.n_observations, setup.nyquist)
         source, start = problem.source(rows, margin=2.0), problem.start(setup.periods[0])
         if self.settings.index_set == "learned":
             selection = problem.selection(rows)
@@ -310,6 +328,7 @@ class Fitter:
             tolerance=transform_tolerance(problem.prior, parameters, n_rows),
             marginals=Marginals.of(self.model.torus),
             sharing=sharing,
+            partials=Partials.of(self.model.torus, [column.input for column in self.model.columns]),
             **asdict(compute),
         )
 
@@ -317,17 +336,21 @@ class Fitter:
         """Learn again what does not need the rows, from the statistics of all of them."""
         settings = self.settings
         spread = spread_of_statistics(statistics, self.model, settings)
-        problem = Problem(self.model, settings, spread, statistics.n_samples, outcome.nyquist)
+        of_gradient = 0.0 if statistics.derivatives is None else statistics.derivatives.n_samples.sum()
+        if of_gradient:
+            self._check_derivatives()
+        problem = Problem(self.model, settings, spread, statistics.n_samples + of_gradient, outcome.nyquist)
         start = problem.prior.start(
             np.atleast_1d(np.asarray(statistics.period, dtype=float)),
             spread,
             settings.learn,
             np.asarray(settings.noise_variance, dtype=float),
             settings.noise_variance_bounds,
+            settings.gradient_noise_variance,
         )
         before = outcome.learned.parameters
         for name in before:  # where it was, within the bounds that all rows suggest
-            kept = not search or not (name == NOISE or name.endswith(": variance"))
+            kept = not search or not name.endswith("variance")
             if kept or not start.entry(name).learned.any():
                 start = start.with_value(name, before[name])
         start = start.with_period(before.period)
@@ -375,6 +398,7 @@ class Fitter:
             )
             fitted = replace(fitted, parameters=parameters.with_value(NOISE, noise), spectrum=spectrum)
         self._warn(fitted, learned, outcome.nyquist)
+        warn_of_units(fitted, spread)
         return Fit(self.model, fitted, learned, outcome.nyquist, outcome.period_std, outcome.search)
 
     def _warn(self, fitted: FittedTorusGP, learned: Learned, nyquist: NDArray[np.float64] | None) -> None:
@@ -439,6 +463,8 @@ class Fitter:
         n_components = self.settings.n_components
         if self.settings.index_set == "learned":  # what the prior leaves out was left out by the data
             return False
+        if not fitted.statistics.n_samples:  # nothing is known of the noise of values
+            return False
         small = fitted.prior.small_against_noise(fitted.parameters, fitted.index_set, 0.1)
         if n_components == "auto" or small:
             return False
@@ -451,6 +477,8 @@ def _gain_over_constant(fitted: FittedTorusGP, settings: Settings) -> float:
     linear = fitted.linear
     n, squares = linear.n_samples, linear.squares
     is_constant = squares <= 1e-12 * n * fitted.offset**2  # but for rounding
+    if linear.derivatives:
+        return np.inf
     if not (learns_both and settings.intercept and n >= _ENOUGH_TO_TELL) or is_constant.any():
         return np.inf
     noise, total = squares / (n - 1), linear.gram[0, 0]

@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 from torusgp.engine.inference import evidence, spectrum_step, with_wall
 from torusgp.fitting.moves import PeriodMoves
 from torusgp.fitting.parameters import Parameters
-from torusgp.fitting.prior import NOISE, Prior
+from torusgp.fitting.prior import NOISE, Prior, derivative_noise, derivative_noise_name
 from torusgp.kernels.index_sets import IndexSet
 
 
@@ -81,9 +81,15 @@ class EvidenceSum:
     by_column: NDArray[np.float64]
     by_noise: NDArray[np.float64]
     results: list[Any]
+    by_derivative_noise: dict[str, NDArray[np.float64]]
 
 
-def sum_over_outputs(linear, variances: NDArray[np.float64], noise: NDArray[np.float64]) -> EvidenceSum:
+def sum_over_outputs(
+    linear,
+    variances: NDArray[np.float64],
+    noise: NDArray[np.float64],
+    of_derivatives: NDArray[np.float64] | None = None,
+) -> EvidenceSum:
     """Evidence of all outputs.
 
     Parameters
@@ -94,14 +100,21 @@ def sum_over_outputs(linear, variances: NDArray[np.float64], noise: NDArray[np.f
         Prior variances of the weights.
     noise : ndarray of shape (n_outputs,)
         Noise variances.
+    of_derivatives : ndarray of shape (n_partials, n_outputs), optional
+        Noise variances of observed derivatives.
     """
     total, by_column, by_noise, results = 0.0, np.empty(variances.shape), np.empty(len(noise)), []
     for output in range(len(noise)):
-        result = evidence(linear, variances[:, output], noise[output], output)
+        own = None if of_derivatives is None else of_derivatives[:, output]
+        result = evidence(linear, variances[:, output], noise[output], output, own)
         total += result.log_evidence
         by_column[:, output], by_noise[output] = result.gradient()
         results.append(result)
-    return EvidenceSum(total, by_column, by_noise, results)
+    by_derivative_noise = {
+        derivative_noise_name(name): np.array([result.by_derivative_noise[i] for result in results])
+        for i, name in enumerate(linear.partials)
+    }
+    return EvidenceSum(total, by_column, by_noise, results, by_derivative_noise)
 
 
 def log_evidence_and_gradient(
@@ -121,8 +134,8 @@ def log_evidence_and_gradient(
         Where to evaluate.
     """
     at = prior.at(parameters, frequencies)
-    total = sum_over_outputs(linear, at.variances, parameters[NOISE])
-    return total.log_evidence, {**at.gradient(total.by_column), NOISE: total.by_noise}
+    total = sum_over_outputs(linear, at.variances, parameters[NOISE], derivative_noise(parameters, linear))
+    return total.log_evidence, {**at.gradient(total.by_column), NOISE: total.by_noise, **total.by_derivative_noise}
 
 
 class _Objective:
@@ -168,9 +181,10 @@ class _Objective:
         at = self._prior.at(here, self._set.frequencies)
         noise = here[NOISE] + at.dropped() / self._prior.noise_unit if self._floor else here[NOISE]
         linear = self._fixed if self._moves is None else self._provider(self._set, here)
-        total = sum_over_outputs(linear, at.variances, noise)
+        total = sum_over_outputs(linear, at.variances, noise, derivative_noise(here, linear))
         by_dropped = total.by_noise / (noise * self._prior.noise_unit) if self._floor else None
         gradient = at.gradient(total.by_column, by_dropped)
+        gradient |= total.by_derivative_noise
         gradient[NOISE] = total.by_noise * here[NOISE] / noise
         vector_gradient = here.pack(gradient)
         if self._moves is not None:

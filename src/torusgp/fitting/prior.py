@@ -7,8 +7,10 @@ the ratios :math:`r_{kj} = s_j c^{(j)}_k / \lambda_k`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +34,8 @@ _TERM_BOUNDS = (1e-8, 1e4)  # of one of several terms, which may shrink to nothi
 NOISE_BOUNDS = (1e-8, 1e1)
 
 NOISE = "noise_variance"
+DERIVATIVE_NOISE = "gradient_noise_variance"
+_NO_NOISE = 1e-6  # of the variance, stands for the noise of values where only derivatives were observed
 
 
 def scale_name(term: KernelTerm) -> str:
@@ -44,16 +48,32 @@ def variance_name(term: KernelTerm | ColumnTerm) -> str:
     return f"{term.name}: variance"
 
 
+def derivative_noise_name(input_name: str) -> str:
+    """Name of the noise variances of observed derivatives along an input, one for each output."""
+    return f"{input_name}: {DERIVATIVE_NOISE}"
+
+
+def derivative_noise(parameters: Parameters, linear: Any) -> NDArray[np.float64] | None:
+    """Noise variances of observed derivatives, shape (n_partials, n_outputs); None where there are none."""
+    if not linear.derivatives:
+        return None
+    unit = np.ones(len(linear.squares))  # of what was never observed it does not matter
+    return np.stack([parameters.get(derivative_noise_name(name), unit) for name in linear.partials])
+
+
 @dataclass(frozen=True)
 class Spread:
     """What the targets are compared with: their variances, and the noise of a typical row in units of its scale.
 
-    Of a single row they are not known, and nothing can be learned with them.
+    Of a single row they are not known, and nothing can be learned with them. Observed derivatives have spreads of their
+    own, by the name of the input, in units of their known scales; there may be no values beside them.
     """
 
     variance: NDArray[np.float64]
     typical_noise: NDArray[np.float64]
     is_known: bool = True
+    derivatives: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    has_values: bool = True
 
 
 @dataclass(frozen=True)
@@ -106,6 +126,7 @@ class Prior:
         learn: frozenset[str],
         noise_variance: NDArray[np.float64],
         noise_bounds: tuple[float, float] | None,
+        derivative_noise: float = 0.1,
     ) -> Parameters:
         """Where learning starts: variances from the data, length scales as given."""
         entries = {}
@@ -131,7 +152,14 @@ class Prior:
         learns_noise = "noise_variance" in learn
         bounds = noise_bounds or tuple(bound * spread.typical_noise for bound in NOISE_BOUNDS)
         noise = 0.1 * spread.typical_noise if learns_noise else np.broadcast_to(noise_variance, shape)
-        entries[NOISE] = Parameter.make(noise, bounds, learns_noise)
+        if learns_noise and not spread.has_values:
+            entries[NOISE] = Parameter.make(_NO_NOISE * spread.variance)
+        else:
+            entries[NOISE] = Parameter.make(noise, bounds, learns_noise)
+        for name, variance in spread.derivatives.items():
+            value = 0.1 * variance if learns_noise else np.full(shape, derivative_noise)
+            own_bounds = tuple(bound * variance for bound in NOISE_BOUNDS)
+            entries[derivative_noise_name(name)] = Parameter.make(value, own_bounds, learns_noise)
         return Parameters(entries, period)
 
     def scales(self, parameters: Parameters) -> tuple[NDArray[np.float64], ...]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from torusgp.engine.backends import TRANSFORMS, InputSpace
+from torusgp.engine.derivatives import Partials
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.fitting.gains import RowModel
 from torusgp.fitting.learning import Learned
@@ -30,6 +31,7 @@ LEARNABLE = ("length_scale", "signal_variance", "noise_variance", "period", "lat
 
 FOLLOWING = ("adaptive", "learned")  # sets that follow the prior, as "learned" does before its rounds
 SLOW_COLUMNS = {1: 9, 2: 49, 3: 61}  # of slow change beside a period that was found, by the number of inputs
+_FEW_VALUES = 20  # up to here slopes are asked too how high a surface is
 _SCOUT_COLUMNS = 1001  # columns of that search, at most: it is about length scales, not about the last digits
 
 
@@ -51,6 +53,8 @@ class Settings:
         If it is not learned.
     noise_variance_bounds : pair of float or None
         If it is.
+    gradient_noise_variance : float
+        That of observed derivatives, if noise is not learned.
     compute : Compute
         How sums and predictions are computed.
     report : callable
@@ -63,6 +67,7 @@ class Settings:
     intercept: bool = True
     noise_variance: Any = 0.1
     noise_variance_bounds: tuple[float, float] | None = None
+    gradient_noise_variance: float = 0.1
     compute: Compute = field(default_factory=Compute)
     report: Callable[[str], None] = field(default=lambda line: None)
 
@@ -87,7 +92,8 @@ class Problem:
         """Where learning starts."""
         settings = self.settings
         noise = np.asarray(settings.noise_variance, dtype=float)
-        start = self.prior.start(period, self.spread, settings.learn, noise, settings.noise_variance_bounds)
+        bounds, of_gradient = settings.noise_variance_bounds, settings.gradient_noise_variance
+        start = self.prior.start(period, self.spread, settings.learn, noise, bounds, of_gradient)
         return self.prior.with_circles(start)
 
     def select(self, parameters: Parameters, size: int) -> IndexSet:
@@ -208,18 +214,58 @@ def spread_of_rows(rows: Rows, model: Model, settings: Settings) -> Spread:
     With known noise they are weighted by precision, as sums are.
     """
     weight = np.ones(len(rows)) if rows.sample_weight is None else rows.sample_weight
-    center = np.average(rows.y, axis=0, weights=rows.precision)
-    variance = np.average((rows.y - center) ** 2, axis=0, weights=rows.precision)
-    log_scale = 0.0 if rows.noise_scale is None else float(np.average(2 * np.log(rows.noise_scale), weights=weight))
-    return _spread(variance, center, log_scale, float(weight.sum()), model, settings)
+    n_values, log_scale = float(weight.sum()), 0.0
+    center = variance = np.zeros(rows.y.shape[1])
+    if len(rows):
+        center = np.average(rows.y, axis=0, weights=rows.precision)
+        variance = np.average((rows.y - center) ** 2, axis=0, weights=rows.precision)
+        if rows.noise_scale is not None:
+            log_scale = float(np.average(2 * np.log(rows.noise_scale), weights=weight))
+    spread = _spread(variance, center, log_scale, n_values, model, settings)
+    if rows.derivatives is None:
+        return spread
+    return _with_derivatives(spread, rows.derivatives.variances(), n_values, model)
 
 
 def spread_of_statistics(statistics: SufficientStatistics, model: Model, settings: Settings) -> Spread:
     """The same from sums."""
     constant = from_frequencies(np.zeros((1, statistics.index_set.dimension), dtype=np.int64))
     linear, center = statistics.linear(constant)
-    log_scale = -linear.log_precision / linear.n_samples
-    return _spread(linear.squares / linear.gram[0, 0], center, log_scale, linear.n_samples, model, settings)
+    n_values, total = linear.n_samples, linear.gram[0, 0]
+    log_scale = -linear.log_precision / (n_values or 1.0)
+    spread = _spread(linear.squares / (total or 1.0), center, log_scale, n_values, model, settings)
+    if not linear.derivatives:
+        return spread
+    with np.errstate(invalid="ignore"):
+        squares = linear.derivative_squares / linear.n_derivatives[:, None]
+    return _with_derivatives(spread, squares, n_values, model)
+
+
+def _with_derivatives(spread: Spread, squares: NDArray[np.float64], n_values: float, model: Model) -> Spread:
+    """Spread of values and derivatives: few values say less of the height of a surface than its slopes.
+
+    A wave of variance v along a circle has slopes of mean square v over the square of its length over two pi; the range
+    of a line stands for such a length.
+    """
+    partials = Partials.of(model.torus, [column.input for column in model.columns])
+    period = np.diagonal(model.period) if model.period.ndim == 2 else model.period
+    length = np.zeros(len(partials.names))
+    for axis, place, around in zip(model.torus.axes, partials.axes, period, strict=True):
+        if place >= 0:
+            length[place] = max(length[place], (axis.extent if axis.kind == "line" else around) / (2 * np.pi))
+    seen: Any = ~np.isnan(squares).any(axis=1)
+    heights = np.maximum(length[seen] ** 2 @ squares[seen], 1e-24)
+    has_values = spread.is_known and n_values > 1
+    variance = spread.variance if has_values else heights
+    if has_values and n_values < _FEW_VALUES:
+        variance = np.maximum(variance, heights)
+    return Spread(
+        variance,
+        spread.typical_noise if has_values else variance,
+        True,
+        {name: np.maximum(squares[i], 1e-24) for i, name in enumerate(partials.names) if seen[i]},
+        n_values > 0,
+    )
 
 
 def _spread(

@@ -17,6 +17,7 @@ from torusgp.engine.backends import (
     make_predictor,
 )
 from torusgp.engine.basis import columns as basis_columns
+from torusgp.engine.derivatives import Partials
 from torusgp.engine.dual import RowStatistics, rows_are_fewer
 from torusgp.engine.inference import Evidence, evidence
 from torusgp.engine.marginals import Marginals
@@ -68,17 +69,73 @@ class Compute:
 
 
 @dataclass(frozen=True)
+class DerivativeRows:
+    """Checked points with observed partial derivatives.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_points, dimension)
+        Coordinates on the axes of the torus.
+    gradient : ndarray of shape (n_points, n_partials, n_outputs)
+        Derivatives along the inputs of :class:`~torusgp.engine.derivatives.Partials`; not a number where none was
+        observed.
+    noise_scale : ndarray of shape (n_points,) or None
+        Known standard deviations of their noise, up to a factor.
+    """
+
+    X: NDArray[np.float64]
+    gradient: NDArray[np.float64]
+    noise_scale: NDArray[np.float64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def take(self, chosen: Any) -> DerivativeRows:
+        """Some of the points."""
+        scale = None if self.noise_scale is None else self.noise_scale[chosen]
+        return DerivativeRows(self.X[chosen], self.gradient[chosen], scale)
+
+    def variances(self) -> NDArray[np.float64]:
+        """Mean squares of the derivatives in units of their scales, (n_partials, n_outputs), NaN if none was seen."""
+        scale = 1.0 if self.noise_scale is None else self.noise_scale[:, None, None]
+        seen = ~np.isnan(self.gradient)
+        total = np.where(seen, (self.gradient / scale) ** 2, 0.0).sum(axis=0)
+        return np.divide(total, seen.sum(axis=0), out=np.full(total.shape, np.nan), where=seen.any(axis=0))
+
+
+@dataclass(frozen=True)
 class Rows:
-    """Checked rows: coordinates on the axes of the torus, two-dimensional targets, and plain columns."""
+    """Checked rows: coordinates on the axes of the torus, two-dimensional targets, and plain columns.
+
+    Partial derivatives may have been observed too, at points of their own.
+    """
 
     X: NDArray[np.float64]
     y: NDArray[np.float64]
     sample_weight: NDArray[np.float64] | None = None
     noise_scale: NDArray[np.float64] | None = None
     plain: NDArray[np.float64] | None = None
+    derivatives: DerivativeRows | None = None
 
     def __len__(self) -> int:
         return len(self.X)
+
+    @property
+    def n_points(self) -> int:
+        """Number of rows, or of points with derivatives if these are more."""
+        return max(len(self.X), 0 if self.derivatives is None else len(self.derivatives))
+
+    @property
+    def n_observations(self) -> int:
+        """Number of rows and of observed derivatives together."""
+        return len(self.X) + (0 if self.derivatives is None else int((~np.isnan(self.derivatives.gradient)).sum()))
+
+    def sample(self, size: int) -> Rows:
+        """At most so many of the rows, and of the points with derivatives, always the same."""
+        result = self.take(choose_rows(len(self), size)) if len(self) > size else self
+        if self.derivatives is not None and len(self.derivatives) > size:
+            result = replace(result, derivatives=self.derivatives.take(choose_rows(len(self.derivatives), size)))
+        return result
 
     def merged(self) -> Rows:
         """Equal rows merged, in a fixed order: then neither the order of few rows nor how they repeat can matter.
@@ -97,11 +154,13 @@ class Rows:
             np.bincount(where, weight[counted]).astype(float),
             table[:, -1].copy() if extra else None,
             np.ascontiguousarray(table[:, edges[1] : edges[2]]) if plain else None,
+            self.derivatives,
         )
 
     def take(self, chosen: Any) -> Rows:
         """Some of the rows."""
-        return Rows(*(None if one is None else one[chosen] for one in self._arrays()))  # type: ignore[arg-type]
+        taken = Rows(*(None if one is None else one[chosen] for one in self._arrays()))  # type: ignore[arg-type]
+        return replace(taken, derivatives=self.derivatives)
 
     def _arrays(self) -> tuple[NDArray[np.float64] | None, ...]:
         return self.X, self.y, self.sample_weight, self.noise_scale, self.plain
@@ -111,6 +170,11 @@ class Rows:
         """Weights of the rows over the squares of their noise scales."""
         weight = np.ones(len(self)) if self.sample_weight is None else self.sample_weight
         return weight if self.noise_scale is None else weight / self.noise_scale**2
+
+
+def choose_rows(n_rows: int, size: int) -> NDArray[np.int64]:
+    """Some of the rows, always the same."""
+    return np.random.default_rng(0).choice(n_rows, size, replace=False)
 
 
 class RowSource:
@@ -152,7 +216,8 @@ class RowSource:
         """Linear statistics of a set that was chosen for these parameters; of few rows the rows themselves."""
         rows, compute = self._rows, self._compute
         on_cpu = compute.backend in ("auto", "dense") and compute.device is None
-        if rows is not None and on_cpu and rows_are_fewer(len(rows), index_set.n_components):
+        values = rows is not None and rows.derivatives is None
+        if values and rows is not None and on_cpu and rows_are_fewer(len(rows), index_set.n_components):
             return self._row_statistics(rows, index_set, parameters)
         return self.covering(index_set, parameters).linear(index_set, self._center)[0]
 
@@ -185,7 +250,10 @@ class RowSource:
             rows = self._rows
             assert rows is not None
             # while a period is learned no sums serve twice, so that they need no margin
-            whole = index_set if moving else self.surroundings(index_set, parameters, len(rows))
+            whole = index_set if moving else self.surroundings(index_set, parameters, rows.n_points)
+            columns = tuple(column.input for column in self._prior.columns)
+            space = InputSpace(self._prior.torus.sharing(parameters.period), parameters.period)
+            name = self._compute.choose(whole.frequencies, rows.n_points, space, space.extent(rows.X))
             self.statistics = SufficientStatistics.from_data(
                 rows.X,
                 rows.y,
@@ -197,8 +265,12 @@ class RowSource:
                 tolerance=self._tolerance,
                 marginals=Marginals.of(self._prior.torus),
                 sharing=self._prior.torus.sharing(parameters.period),
-                **asdict(self._compute),
+                partials=Partials.of(self._prior.torus, columns),
+                **asdict(replace(self._compute, backend=name)),
             )
+            if rows.derivatives is not None:
+                seen = rows.derivatives
+                self.statistics.update_gradient(seen.X, seen.gradient, seen.noise_scale)
         assert self.statistics is not None
         return self.statistics
 
@@ -208,7 +280,7 @@ class RowSource:
         ratio = inexactness_ratio(self._prior, parameters, index_set) * statistics.n_samples
         if statistics.backend not in TRANSFORMS or statistics.tolerance * ratio <= INEXACT:
             return statistics
-        cheap = len(self._rows or ()) * index_set.n_components**2 < _CHEAP_FLOPS
+        cheap = (0 if self._rows is None else self._rows.n_points) * index_set.n_components**2 < _CHEAP_FLOPS
         if self._compute.backend == "auto" and cheap and _FINEST_TOLERANCE * ratio > INEXACT:
             self._compute = replace(self._compute, backend="dense", device=None)  # its sums are exact to rounding
         elif statistics.tolerance <= _FINEST_TOLERANCE:

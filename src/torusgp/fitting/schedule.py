@@ -18,7 +18,7 @@ from threadpoolctl import ThreadpoolController
 from torusgp.fitting.learning import Learned, maximise
 from torusgp.fitting.moves import PeriodMoves
 from torusgp.fitting.parameters import Parameters
-from torusgp.fitting.prior import Prior, scale_name
+from torusgp.fitting.prior import DERIVATIVE_NOISE, Prior, scale_name
 from torusgp.kernels.index_sets import IndexSet
 
 MAX_COMPONENTS = 2000  # the most that n_components="auto" takes
@@ -276,7 +276,9 @@ class Schedule:
     def grow(self, start: Parameters, size: int, cap: int) -> Learned:
         """Double the set until what it leaves out is small against the noise or the evidence stops changing."""
         found = self.settle(start, size, _FEW_ROUNDS if size < cap else _MAX_ROUNDS, stretch=True)
-        while not self.prior.small_against_noise(found.parameters, found.index_set):
+        # slopes may need more than values, so with them only the evidence tells what is enough
+        with_slopes = any(name.endswith(DERIVATIVE_NOISE) for name in start)
+        while with_slopes or not self.prior.small_against_noise(found.parameters, found.index_set):
             if size >= cap:
                 return replace(found, capped=True)
             size = min(2 * size, cap)

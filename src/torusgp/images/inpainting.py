@@ -11,12 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from torusgp.estimators.regressor import TorusGPRegressor
+from torusgp.images._pixels import check_known_pixels
 from torusgp.views.dimensions import periodic_cell
 from torusgp.views.metrics import mean_negative_log_loss
 
 DEFAULT_COLUMNS = 401
-_FEWEST_LINES = 8  # rows and columns with known pixels: a shorter side cannot show that anything repeats
-_FEWEST_PIXELS = 100  # cell, length scales, variances and mean are ten numbers or more
 
 
 @dataclass(frozen=True)
@@ -137,7 +136,7 @@ def inpaint(image, mask=None, estimator=None, *, truth=True):
     finite = np.isfinite(channels).all(axis=2)
     mask = ~finite if mask is None else np.asarray(mask)
     known = finite & ~_check_mask(mask, finite)
-    low, high = _check_known(channels, known)
+    low, high = check_known_pixels(channels, known)
 
     targets = (channels[known] - low) / (high - low)
     grey = (targets == targets[:, :1]).all()
@@ -216,20 +215,6 @@ def _check_mask(mask, finite):
     if mask.all():
         raise ValueError("No pixel is known: the mask hides the whole image.")
     return mask
-
-
-def _check_known(channels, known):
-    """Smallest and largest known value, or raise where nothing can be learned from what is known."""
-    n_known, lines = int(known.sum()), [int(known.any(axis=axis).sum()) for axis in (1, 0)]
-    if n_known < _FEWEST_PIXELS or min(lines) < _FEWEST_LINES:
-        raise ValueError(
-            f"Too few pixels are known: {n_known}, in {lines[0]} rows and {lines[1]} columns. At least "
-            f"{_FEWEST_PIXELS} are needed, in {_FEWEST_LINES} rows and columns, with a pattern seen several times."
-        )
-    low, high = float(channels[known].min()), float(channels[known].max())
-    if low == high:
-        raise ValueError(f"All known pixels have the value {low:g}: in a constant image nothing repeats.")
-    return low, high
 
 
 def _errors(truth, mean, std):

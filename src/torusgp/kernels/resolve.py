@@ -232,7 +232,8 @@ class _Resolver:
             key: tuple[Any, ...] = ("circle", position, id(factor) if factor.learns_period else float(factor.period))
             if key not in self._keys:
                 period = np.nan if factor.period == "auto" else float(factor.period)
-                self._add(key, Axis(name, "circle", position), period, factor.learns_period, factor.period_bounds)
+                axis = Axis(name, "circle", position, *self._seen(position))
+                self._add(key, axis, period, factor.learns_period, factor.period_bounds)
         elif isinstance(factor, Category):
             key = ("category", position)
             if key not in self._keys:
@@ -268,6 +269,13 @@ class _Resolver:
                 if scale == other or (scale and other and max(scale, other) <= _SIMILAR * min(scale, other)):
                     return key
         return ("line", position, factor.range, scale)
+
+    def _seen(self, position: int) -> tuple[float, float]:
+        """Range of the values of a circle, as far as they are numbers."""
+        column = self._column_of(position)
+        if column is None or column.dtype.kind not in "fiub" or not len(column) or not np.isfinite(column).all():
+            return 0.0, 0.0
+        return float(column.min()), float(column.max())
 
     def _levels(self, factor: Category, position: int, name: str) -> tuple[Any, ...]:
         column = self._column_of(position)

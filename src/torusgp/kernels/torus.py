@@ -26,7 +26,7 @@ class Axis:
     input : int
         Position of the input.
     low, high : float
-        Range of a line.
+        Range of a line; of a circle that of the data, which says from where to where it is shown.
     levels : tuple
         Levels of a category.
     """
@@ -47,6 +47,18 @@ class Axis:
     def modulus(self) -> int:
         """Positions of a category on its circle: odd, and at least one is never used."""
         return len(self.levels) + 1 + len(self.levels) % 2
+
+    def window(self, period: float) -> tuple[float, float]:
+        """The period of a circle that is shown: around zero if the data lie there, as from -180 to 180, else from zero.
+
+        Examples
+        --------
+        >>> Axis("torsion", "circle", 0, -175.0, 170.0).window(360.0)
+        (-180.0, 180.0)
+        """
+        half = abs(period) / 2
+        centred = self.low < 0 and self.low >= -half * (1 + 1e-9) and self.high <= half * (1 + 1e-9)
+        return (-half, half) if centred else (0.0, 2 * half)
 
     def reach(self, period: float) -> float:
         """How far beyond its range a line is told apart on a circle of this length: farther inputs are clamped.

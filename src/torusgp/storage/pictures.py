@@ -173,12 +173,32 @@ def encode_std(std):
     scale : str
         The scale, in words.
     """
-    PngInfo = require("PIL.PngImagePlugin", "plot", "Images need").PngInfo
     scale = f"{_STD_LEVELS} stands for a standard deviation of {std.max():.6g} levels of the image"
+    return _described(std / std.max(), scale), scale
+
+
+def encode_grey(values):
+    """Values as a 16-bit grey PNG, from black for the smallest to white for the largest; its description says which.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows, n_columns)
+        Values, not all equal.
+
+    Returns
+    -------
+    bytes
+    """
+    low, high = values.min(), values.max()
+    return _described((values - low) / (high - low), f"0 stands for {low:.6g} and {_STD_LEVELS} for {high:.6g}")
+
+
+def _described(shares, description):
+    """A 16-bit grey PNG of numbers from 0 to 1."""
+    PngInfo = require("PIL.PngImagePlugin", "plot", "Images need").PngInfo
     text = PngInfo()
-    text.add_text("Description", scale)
-    levels = np.rint(std * (_STD_LEVELS / std.max())).astype(np.uint16)
-    return _to_bytes(levels, "PNG", {"pnginfo": text}), scale
+    text.add_text("Description", description)
+    return _to_bytes(np.rint(shares * _STD_LEVELS).astype(np.uint16), "PNG", {"pnginfo": text})
 
 
 def _to_bytes(pixels, file_format, options):

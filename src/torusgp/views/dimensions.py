@@ -154,7 +154,8 @@ def _periodic(fitted: FittedTorusGP, d: int, axis: Axis) -> Dimension:
         block = next(list(factor.axes) for factor in factors if d in factor.axes)
         name = f"along ({', '.join(f'{entry:.4g}' for entry in cell[d, block])})"
         length, kind = float(np.linalg.norm(cell[d])), "lattice"
-    return Dimension(name, kind, (d,), (), axis.input, length, 0.0, abs(length), (), UNIFORM)  # type: ignore[arg-type]
+    low, high = axis.window(length)
+    return Dimension(name, kind, (d,), (), axis.input, length, low, high, (), UNIFORM)  # type: ignore[arg-type]
 
 
 def _straight(fitted: FittedTorusGP, axes: tuple[int, ...], columns: tuple[int, ...]) -> Dimension:

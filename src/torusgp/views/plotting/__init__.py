@@ -12,12 +12,14 @@ from torusgp.views.plotting._gram_matrix import GramMatrixDisplay
 from torusgp.views.plotting._index_set import IndexSetDisplay
 from torusgp.views.plotting._inpainting import InpaintingDisplay
 from torusgp.views.plotting._kernel_approximation import KernelApproximationDisplay
+from torusgp.views.plotting._lattice import LatticeDisplay
 from torusgp.views.plotting._parts import PartsDisplay
 from torusgp.views.plotting._periodogram import PeriodogramDisplay
 from torusgp.views.plotting._prediction import PredictionDisplay
 from torusgp.views.plotting._residual import ResidualDisplay
 from torusgp.views.plotting._selection import SelectionDisplay
 from torusgp.views.plotting._spectrum import SpectrumDisplay
+from torusgp.views.plotting._surface import SurfaceDisplay
 from torusgp.views.plotting._truncation_error import TruncationErrorDisplay
 
 __all__ = [
@@ -29,11 +31,13 @@ __all__ = [
     "IndexSetDisplay",
     "InpaintingDisplay",
     "KernelApproximationDisplay",
+    "LatticeDisplay",
     "PartsDisplay",
     "PeriodogramDisplay",
     "PredictionDisplay",
     "ResidualDisplay",
     "SelectionDisplay",
     "SpectrumDisplay",
+    "SurfaceDisplay",
     "TruncationErrorDisplay",
 ]

@@ -247,7 +247,7 @@ def _default_limits(estimator, X, position):
         return min(axis.low for axis in lines), max(axis.high for axis in lines)
     period = estimator.fitted_.parameters.period
     cell = period if period.ndim == 2 else np.diag(period)
-    return 0.0, np.abs(cell[:, [d for d, _ in axes]]).max()
+    return axes[0][1].window(np.abs(cell[:, [d for d, _ in axes]]).max())
 
 
 def _default_value(estimator, X, position):
