@@ -11,6 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.fitting.fitter import Fit, Preliminary
+from torusgp.fitting.latent import LatentTorusGP
+from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.kernels.index_sets import IndexSet
 from torusgp.kernels.kernel import TorusKernel
 
@@ -18,6 +20,7 @@ from torusgp.kernels.kernel import TorusKernel
 class FittedAttributes:
     """Attributes that follow from a fitted model."""
 
+    likelihood: Any
     statistics_: SufficientStatistics
     _fit: Fit | None
     _outcome: Preliminary
@@ -74,6 +77,14 @@ class FittedAttributes:
     def noise_variance_(self) -> Any:
         """Variance of the noise, of each output."""
         return self._squeeze(self.fitted_.noise_variance)
+
+    @property
+    def likelihood_(self) -> Any:
+        """The likelihood, with the learned values of its parameters."""
+        fitted = self.fitted_
+        if isinstance(fitted, LatentTorusGP):
+            return fitted.likelihood
+        return type(check_likelihood(self.likelihood))(fitted.noise_variance)
 
     @property
     def intercept_variance_(self) -> Any:

@@ -15,9 +15,9 @@ from torusgp.data.sources import is_streamed
 from torusgp.estimators.passes import fit_blocks, fit_stream
 from torusgp.estimators.predictions import Predictions
 from torusgp.estimators.regressor_files import load_regressor, save_regressor
-from torusgp.estimators.settings import make_compute, make_settings
+from torusgp.estimators.settings import make_compute, make_fitter, make_settings
 from torusgp.estimators.short_form import MOST_LINES, is_searched, resolve_kernel
-from torusgp.estimators.validation import check_fit_rows, check_numbers
+from torusgp.estimators.validation import check_fit_rows, check_numbers, row_scale
 from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.fitting.fitter import Fit, Fitter, Preliminary
 from torusgp.fitting.likelihoods import check_likelihood
@@ -66,9 +66,12 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         whole cell, of which a product kernel takes the best basis. An empty collection keeps everything as given.
     intercept : bool, default=True
         Have a constant with a broad prior, whose error is part of every interval; without, the prior mean is zero.
-    likelihood : {"normal", "log_normal"}, default="normal"
-        "log_normal" models the logarithm of the targets and brings predictions back. Then the function is on the scale
-        of the logarithm, and so are evidence, parts and gradients.
+    likelihood : str or Likelihood, default="normal"
+        How targets follow from the function: "normal", "log_normal" for positive targets with relative errors,
+        "student_t" for outliers, "poisson" and "negative_binomial" for counts, "gamma" for positive targets,
+        "bernoulli" for 0 and 1; or an object of :mod:`torusgp.fitting.likelihoods`, whose parameters are then given,
+        such as ``StudentT(dof=4)``. But for "normal" and "student_t" the function is on the scale of a logarithm (of
+        odds for "bernoulli"), and so are parts and gradients. All but the first two read the rows several times.
     backend : {"auto", "dense", "finufft", "torch"} or Torch, default="auto"
         How sums over rows are computed; "auto" takes the cheapest one. :class:`~torusgp.Torch` says on which device,
         and how precisely.
@@ -93,8 +96,10 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         Prior variances of these weights; that of the first, the constant, includes the intercept's.
     intercept_variance_ : float, or ndarray of shape (n_outputs,)
         Prior variance of the intercept, zero without one. It is no part of the kernel.
+    likelihood_ : Likelihood
+        With the learned values of its parameters.
     log_marginal_likelihood_ : float
-        Log evidence, summed over outputs.
+        Log evidence, summed over outputs; Laplace's approximation of it where the likelihood is not normal.
     truncation_error_ : float
         Largest error of the kernel of variance one, by the frequencies left out and by lines lying on circles.
     period_ : float or ndarray of shape (n_circles,) or of the cell
@@ -140,7 +145,7 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         n_components: int | str = "auto",
         learn: Any = ("length_scale", "signal_variance", "noise_variance"),
         intercept: bool = True,
-        likelihood: str = "normal",
+        likelihood: Any = "normal",
         backend: Any = "auto",
         n_threads: int | None = None,
         verbose: Any = 0,
@@ -167,6 +172,7 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         y: Any = None,
         sample_weight: Any = None,
         noise_scale: Any = None,
+        exposure: Any = None,
         checkpoint: Any = None,
     ) -> Self:
         """Gather the statistics of the data and learn what is to be learned.
@@ -188,6 +194,8 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
             How often each row counts.
         noise_scale : array-like of shape (n_samples,) or str, optional
             Known standard deviation of the noise of each row, up to a common factor that ``noise_variance`` learns.
+        exposure : array-like of shape (n_samples,) or str, optional
+            Of counts: for how long, or of how many, each row counts; rates are for each unit of it.
         checkpoint : path, optional
             File that holds how far a pass over a source has come: after a crash the same call goes on from there,
             and counts every row once. It stays when all is done; delete it to start anew.
@@ -196,12 +204,13 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         -------
         self
         """
+        scale = row_scale(check_likelihood(self.likelihood), noise_scale, exposure)
         if is_dask(X):
-            return fit_blocks(self, X, y, sample_weight, noise_scale, checkpoint)
+            return fit_blocks(self, X, y, sample_weight, scale, checkpoint)
         if checkpoint is not None or is_streamed(X, y):
-            return fit_stream(self, X, y, sample_weight, noise_scale, checkpoint)
+            return fit_stream(self, X, y, sample_weight, scale, checkpoint)
         self.forget()
-        rows, fitter = self._first_rows(X, y, sample_weight, noise_scale)
+        rows, fitter = self._first_rows(X, y, sample_weight, scale)
         self.set_fit(fitter.fit_rows(rows))
         return self
 
@@ -220,6 +229,13 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         -------
         self
         """
+        likelihood = check_likelihood(self.likelihood)
+        if likelihood.needs_passes:
+            raise ValueError(
+                f"partial_fit sees rows once, but likelihood={likelihood.name!r} has to read them again: use fit, with "
+                "a source that can be read again."
+            )
+        noise_scale = row_scale(likelihood, noise_scale, None)
         if is_searched(self.period) or {"period", "lattice"} & set(self.learn or ()):
             raise ValueError(
                 "partial_fit cannot learn a period, which needs all rows at once: find it with find_period or fit on "
@@ -236,11 +252,10 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         self._fit = None
         return self
 
-    def _first_rows(self, X: Any, y: Any, sample_weight: Any, noise_scale: Any) -> tuple[Rows, Fitter]:
+    def _first_rows(self, X: Any, y: Any, sample_weight: Any, scale: Any) -> tuple[Rows, Fitter]:
         """Check parameters and rows, and lay the inputs on the axes of the model."""
-        check_likelihood(self.likelihood)
-        checked = check_fit_rows(self, X, y, sample_weight, noise_scale, None, reset=True)
-        fitter = Fitter(self.resolve(checked.X), make_settings(self))
+        checked = check_fit_rows(self, X, y, sample_weight, scale, None, reset=True)
+        fitter = make_fitter(self, self.resolve(checked.X))
         check_numbers(checked.X, fitter.model)
         coordinates, plain = fitter.layout(checked.X)
         return Rows(coordinates, checked.y, checked.sample_weight, checked.noise_scale, plain), fitter
@@ -278,7 +293,7 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         """The fit of the rows seen so far; learned anew after rows were added."""
         check_is_fitted(self, "statistics_")
         if self._fit is None:
-            fitter = Fitter(self._outcome.model, make_settings(self))
+            fitter = make_fitter(self, self._outcome.model)
             self.set_fit(fitter.fit_statistics(self._outcome, self.statistics_))
         assert self._fit is not None
         return self._fit

@@ -12,6 +12,7 @@ from torusgp.estimators import layout1
 from torusgp.estimators.settings import Torch, make_settings
 from torusgp.estimators.short_form import DEFAULT_FAMILY
 from torusgp.fitting.files import fit_from_archive, fit_to_archive
+from torusgp.fitting.likelihoods import Likelihood, likelihood_from_json, likelihood_to_json
 from torusgp.storage.archives import load_archive, save_archive
 from torusgp.storage.serialisation import from_json, to_json
 
@@ -61,6 +62,8 @@ def _to_stored(model: Any) -> Any:
         parameters["verbose"] = 0  # a function is not data
     if isinstance(parameters["backend"], Torch):
         parameters["backend"] = asdict(parameters["backend"])
+    if isinstance(parameters["likelihood"], Likelihood):
+        parameters["likelihood"] = likelihood_to_json(parameters["likelihood"])
     return to_json(parameters)
 
 
@@ -71,6 +74,8 @@ def _unfitted(cls: Any, content: dict[str, Any]) -> Any:
     parameters = from_json(content["estimator"])
     if isinstance(parameters.get("backend"), dict):
         parameters["backend"] = Torch(**parameters["backend"])
+    if isinstance(parameters.get("likelihood"), dict):
+        parameters["likelihood"] = likelihood_from_json(parameters["likelihood"])
     return cls(**parameters)
 
 

@@ -8,12 +8,16 @@ from typing import Any
 import numpy as np
 
 from torusgp.engine.backends import check_n_threads
+from torusgp.fitting.fitter import Fitter
+from torusgp.fitting.latent_fitter import LatentFitter
+from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.fitting.problem import LEARNABLE, Settings
 from torusgp.fitting.rows import Compute
 from torusgp.kernels.index_sets import IndexSet
 from torusgp.kernels.index_sets._checks import check_budget
 from torusgp.kernels.index_sets._names import check_index_set
 from torusgp.kernels.product import check_positive_array
+from torusgp.kernels.resolve import Model
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,12 @@ def make_settings(estimator: Any) -> Settings:
         make_compute(estimator.backend, estimator.n_threads),
         report,
     )
+
+
+def make_fitter(estimator: Any, model: Model) -> Fitter:
+    """What fits a model with the likelihood of an estimator."""
+    settings, likelihood = make_settings(estimator), check_likelihood(estimator.likelihood)
+    return LatentFitter(model, settings, likelihood) if likelihood.needs_passes else Fitter(model, settings)
 
 
 def _check_bounds(bounds: Any, name: str) -> tuple[float, float]:

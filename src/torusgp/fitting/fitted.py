@@ -177,9 +177,12 @@ class FittedTorusGP:
 
     def plain(self, X: NDArray[Any]) -> NDArray[np.float64]:
         """Plain columns of inputs, in the units of the model."""
-        values = self.layout.plain_columns(X)
+        return self.plain_in_units(self.layout.plain_columns(X), len(X))
+
+    def plain_in_units(self, values: NDArray[np.float64] | None, n_samples: int) -> NDArray[np.float64]:
+        """Plain columns in the units of the model, from those of the rows."""
         if values is None:
-            return np.empty((len(X), 0))
+            return np.empty((n_samples, 0))
         mean, spread = self.statistics.plain_units()
         return (values - mean) / spread
 
@@ -212,9 +215,14 @@ class FittedTorusGP:
 
     def mean_and_variance(self, X: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Posterior mean and variance of the function, each of shape (n_samples, n_outputs)."""
-        phases, predictor = self.phases(X), self._predictor(len(X))
-        mean, variance = np.empty((len(X), self.n_outputs)), np.empty((len(X), self.n_outputs))
-        plain = self.plain(X)
+        return self.mean_and_variance_at(self.phases(X), self.plain(X))
+
+    def mean_and_variance_at(
+        self, phases: NDArray[np.float64], plain: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The same from phases, and plain columns in the units of the model."""
+        predictor = self._predictor(len(phases))
+        mean, variance = np.empty((len(phases), self.n_outputs)), np.empty((len(phases), self.n_outputs))
         for output in range(self.n_outputs):
             mean[:, output], variance[:, output] = predictor.mean_and_variance(phases, output)
             if self.prior.columns:

@@ -12,7 +12,7 @@ from functools import lru_cache
 import finufft
 import numpy as np
 
-from torusgp.engine.backends._dense import DensePredictor, stored_count
+from torusgp.engine.backends._dense import DensePredictor, RowSums, stored_count
 from torusgp.engine.backends._threads import count_threads
 
 _CHUNK_ROWS = 2**19
@@ -22,7 +22,7 @@ _PREDICTION_TOLERANCE = 1e-12  # of the largest value of a polynomial
 _GRADIENT_TOLERANCE = 1e-10  # the same for derivatives of the evidence, which only steer a search
 
 
-class ModeSums:
+class ModeSums(RowSums):
     """Sums of exponentials over rows, on a box of modes that serves every set of frequencies inside it."""
 
     name = "finufft"
@@ -51,27 +51,26 @@ class ModeSums:
         grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(self.box))
         return grid[len(grid) // 2 :]  # lexicographic order: the zero vector is in the middle
 
-    def add_chunk(self, phases, precision, targets):
-        """Add rows: phases (n, dimension), precision (n,), targets (n, n_outputs)."""
+    def add_weighted(self, phases, precision, weighted):
+        """Add rows: phases (n, dimension), precision (n,), which may be negative, weighted targets (n, n_outputs)."""
         for start in range(0, len(phases), _CHUNK_ROWS):
             rows = slice(start, start + _CHUNK_ROWS)
-            self._add_rows(np.ascontiguousarray(phases[rows].T), precision[rows], targets[rows])
+            self._add_rows(np.ascontiguousarray(phases[rows].T), precision[rows], weighted[rows])
 
-    def _add_rows(self, points, precision, targets):
+    def _add_rows(self, points, precision, weighted):
         # The transforms of the weights and of one target share a complex one; Hermitian symmetry parts them.
         # Their sizes have to be similar, since the error is relative to the larger one.
-        sizes = np.abs(targets).max(axis=0, initial=0.0)
+        sizes = np.abs(weighted).max(axis=0, initial=0.0) / (np.abs(precision).max(initial=0.0) or 1.0)
         sizes[sizes == 0] = 1.0
-        targets = targets / sizes
-        packed = precision * (1 + 1j * targets[:, 0])
+        packed = precision + 1j * (weighted[:, 0] / sizes[0])
         transform = self._transform(points, packed, self._weights.shape)
         mirrored = np.conj(_reversed(transform))
         self._weights += (transform + mirrored) / 2
         inner = tuple(slice(k, -k if k else None) for k in self.box)
         self._targets[0] += (transform[inner] - mirrored[inner]) * (sizes[0] / 2j)
-        for first in range(1, targets.shape[1], 2):
-            pair = targets[:, first : first + 2]
-            packed = precision * (pair[:, 0] + (1j * pair[:, 1] if pair.shape[1] == 2 else 0))
+        for first in range(1, weighted.shape[1], 2):
+            pair = weighted[:, first : first + 2] / sizes[first : first + 2]
+            packed = pair[:, 0] + (1j * pair[:, 1] if pair.shape[1] == 2 else 0)
             transform = self._transform(points, packed, self._targets.shape[1:])
             mirrored = np.conj(_reversed(transform))
             self._targets[first] += (transform + mirrored) * (sizes[first] / 2)
