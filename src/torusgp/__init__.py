@@ -4,6 +4,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from torusgp.data import datasets, sources
 from torusgp.engine.statistics import SufficientStatistics
+from torusgp.estimators.classifier import TorusGPClassifier
 from torusgp.estimators.feature_regression import BayesianFeatureRegressor
 from torusgp.estimators.features import IndexSetFourierFeatures
 from torusgp.estimators.regressor import TorusGPRegressor
@@ -30,6 +31,7 @@ __all__ = [
     "SufficientStatistics",
     "TableModel",
     "Torch",
+    "TorusGPClassifier",
     "TorusGPRegressor",
     "TorusKernel",
     "WarpedFourierFeatures",

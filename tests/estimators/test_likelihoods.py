@@ -150,18 +150,17 @@ class TestRowsThatAreReadAgain:
         whole = TorusGPRegressor(**options).fit(self.chunks(X, y, exposure))
 
         def break_off(line):
-            if "Laplace evidence" in line:
-                seen.append(line)
-                if len(seen) == 4:
-                    raise KeyboardInterrupt
+            if path.exists():
+                raise KeyboardInterrupt
 
-        seen = []
         path = tmp_path / "checkpoint"
         with pytest.raises(KeyboardInterrupt):
             TorusGPRegressor(**options, verbose=break_off).fit(self.chunks(X, y, exposure), checkpoint=path)
-        resumed = TorusGPRegressor(**options).fit(self.chunks(X, y, exposure), checkpoint=path)
+        lines = []
+        resumed = TorusGPRegressor(**options, verbose=lines.append).fit(self.chunks(X, y, exposure), checkpoint=path)
         assert resumed.log_marginal_likelihood_ == pytest.approx(whole.log_marginal_likelihood_, abs=1e-4)
-        assert resumed.fitted_.n_passes < whole.fitted_.n_passes
+        assert not any("searching" in line for line in lines)
+        assert resumed.fitted_.n_passes <= whole.fitted_.n_passes
         other = TorusGPRegressor(**{**options, "likelihood": "poisson"})
         with pytest.raises(CheckpointError, match="other parameters"):
             other.fit(self.chunks(X, y, exposure), checkpoint=path)
@@ -169,7 +168,7 @@ class TestRowsThatAreReadAgain:
     def test_rows_that_cannot_be_are_named(self):
         X, y, exposure = make_counts(400)
         y[333] = 1.5
-        with pytest.raises(ValueError, match="row 333 is 1.5"):
+        with pytest.raises(ValueError, match=r"row 333 is 1\.5"):
             TorusGPRegressor(period=1.0, likelihood="poisson").fit(self.chunks(X, y, exposure))
         y[333], exposure[20] = 1.0, 0.0
         with pytest.raises(SourceError, match="exposure is 0"):

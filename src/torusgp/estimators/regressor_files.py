@@ -29,12 +29,17 @@ def save_regressor(model: Any, path: Any, notes: Any = None) -> None:
 def load_regressor(cls: Any, path: Any) -> Any:
     """Read a regressor written by :func:`save_regressor`, or by an earlier version."""
     content, arrays, layout = load_archive(path, _KIND, _LAYOUT)
+    model = regressor_from_archive(cls, content, arrays, layout1.fit if layout == 1 else fit_from_archive)
+    model.notes_ = content.get("notes")
+    return model
+
+
+def regressor_from_archive(cls: Any, content: dict[str, Any], arrays: dict[str, Any], read: Any) -> Any:
+    """A fitted regressor from what a file holds of it; ``read`` makes the fit."""
     model = _unfitted(cls, content)
-    read = layout1.fit if layout == 1 else fit_from_archive
     fit = read(content, arrays, make_settings(model).compute)
     restore_inputs(model, content)
     model.set_fit(fit)
-    model.notes_ = content.get("notes")
     return model
 
 

@@ -116,7 +116,8 @@ class LatentFitter(Fitter):
             mode = main.learn(parameters, likelihood, main.laplace.constant(), True, None)
         else:
             first = progress.index_set.n_components
-            mode = main.learn(progress.parameters, progress.likelihood, progress.latent, False, first)
+            rounds = _WORKING_ROUNDS if start is None else 1
+            mode = main.learn(progress.parameters, progress.likelihood, progress.latent, False, first, rounds)
         mode, converged = main.polish(mode)
         fitted = main.laplace.fitted(mode)
         self.settings.report(f"{passes.count} passes over the rows, log evidence {mode.log_evidence:.6g}")
@@ -207,12 +208,20 @@ class _Learner:
         """The function that one more step leads to."""
         return self.laplace.latent(mode.parameters, mode.index_set, mode.result.weights)
 
-    def learn(self, start: Parameters, likelihood: Likelihood, latent: Latent, search: bool, first: int | None) -> Mode:
+    def learn(
+        self,
+        start: Parameters,
+        likelihood: Likelihood,
+        latent: Latent,
+        search: bool,
+        first: int | None,
+        rounds: int = _WORKING_ROUNDS,
+    ) -> Mode:
         """Learn on working statistics, and go to the mode, in turns."""
         sums: WorkingSums | None = None
         mode: Mode | None = None
         safe = not likelihood.is_log_concave
-        for number in range(_WORKING_ROUNDS):
+        for number in range(rounds):
             provider = _Provider(self, likelihood, latent, None if safe else sums, safe)
             learned = self.problem.learn(provider, start, search=search and number == 0, first=first)
             self.capped = learned.capped
