@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from torusgp.engine.statistics import SufficientStatistics
+from torusgp.fitting.changing_noise import ChangingNoise
 from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.fitting.fitter import Fit, Preliminary
 from torusgp.fitting.latent import LatentTorusGP
@@ -21,6 +22,7 @@ class FittedAttributes:
     """Attributes that follow from a fitted model."""
 
     likelihood: Any
+    noise_: ChangingNoise
     statistics_: SufficientStatistics
     _fit: Fit | None
     _outcome: Preliminary

@@ -216,7 +216,8 @@ class TorusGPClassifier(ClassifierMixin, BaseEstimator):
     def save(self, path: Any) -> None:
         """Write the fitted model to a file of arrays and JSON, without pickle."""
         check_is_fitted(self, "estimators_")
-        fits, arrays = [], {}
+        fits: list[dict[str, Any]] = []
+        arrays: dict[str, Any] = {}
         for number, model in enumerate(self.estimators_):
             content, own = fit_to_archive(model.fit_)
             fits.append({**content, **describe(model)})

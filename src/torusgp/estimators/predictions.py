@@ -28,13 +28,15 @@ class Predictions(FittedAttributes):
         check_no_times(X)
         return check_points(self, X, self._outcome.model)
 
-    def _scale(self, exposure: Any, n_points: int) -> Any:
-        """Exposures of points, as a column; one where none are given."""
+    def _scale(self, exposure: Any, points: NDArray[Any]) -> Any:
+        """Exposures of points, or scales of their noise, as a column; one where there are none."""
         scale = row_scale(check_likelihood(self.likelihood), None, exposure)
+        if hasattr(self, "noise_"):
+            return self.noise_.scale(points)
         if scale is None:
             return 1.0
-        scale = np.full(n_points, scale) if np.ndim(scale) == 0 else scale
-        return check_scale(scale, "exposure", n_points)[:, None]
+        scale = np.full(len(points), scale) if np.ndim(scale) == 0 else scale
+        return check_scale(scale, "exposure", len(points))[:, None]
 
     def _information(self, points: NDArray[Any], variance: Array) -> Any:
         fitted = self.fitted_
@@ -112,11 +114,12 @@ class Predictions(FittedAttributes):
         if is_dask(X):
             return predict_blocks(self, X, return_std, return_cov, include_noise, exposure)
         points, fitted, likelihood = self._points(X), self.fitted_, self.likelihood_
-        scale = self._scale(exposure, len(points))
+        scale = self._scale(exposure, points)
         if return_cov:
             if likelihood.name != "normal":
                 raise ValueError(f"return_cov is for likelihood='normal'; with {likelihood.name!r} use return_std.")
             noise = fitted.noise_variance if include_noise else np.zeros(fitted.n_outputs)
+            noise = np.broadcast_to(noise * np.square(scale), (len(points), fitted.n_outputs))
             covariance = fitted.covariance(points) + np.eye(len(points))[..., None] * noise
             return self._squeeze_points(fitted.mean(points)), self._squeeze_points(covariance)
         if not return_std and likelihood.name in ("normal", "student_t"):
@@ -182,10 +185,33 @@ class Predictions(FittedAttributes):
             raise ValueError(f"quantiles must be probabilities between 0 and 1, got {quantiles!r}.")
         points = self._points(X)
         mean, variance = self.fitted_.mean_and_variance(points)
-        scale = self._scale(exposure, len(points))
+        scale = self._scale(exposure, points)
         information = self._information(points, variance)
         values = self.likelihood_.quantiles(mean, variance, wanted, scale, include_noise, information)
         return values if self._y_ndim == 2 else values[:, 0]
+
+    def log_predictive_density(self, X: Any, y: Any, exposure: Any = None) -> NDArray[np.float64]:
+        """Log density, or of counts and classes log probability, of observations.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Observations.
+        exposure : float or array-like of shape (n_samples,), optional
+            See :meth:`predict`.
+
+        Returns
+        -------
+        ndarray of the shape of y
+        """
+        points, likelihood = self._points(X), self.likelihood_
+        y = np.asarray(y, dtype=float).reshape(len(points), -1)
+        if likelihood.needs_passes:
+            likelihood.check(y[:, 0])
+        mean, variance = self.fitted_.mean_and_variance(points)
+        return self._squeeze_points(likelihood.log_predictive(y, mean, variance, self._scale(exposure, points)))
 
     @overload
     def predict_parts(
@@ -267,7 +293,7 @@ class Predictions(FittedAttributes):
         """
         points, random_state = self._points(X), check_random_state(random_state)
         values = self.fitted_.sample(points, n_samples, random_state)
-        scale = self._scale(exposure, len(points))
+        scale = self._scale(exposure, points)
         scale = scale[:, None] if np.ndim(scale) else scale
         likelihood = self.likelihood_
         if include_noise:

@@ -12,12 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from torusgp.data.blocks import is_dask
 from torusgp.data.sources import is_streamed
+from torusgp.estimators.noise import fit_changing_noise
 from torusgp.estimators.passes import fit_blocks, fit_stream
 from torusgp.estimators.predictions import Predictions
 from torusgp.estimators.regressor_files import load_regressor, save_regressor
 from torusgp.estimators.settings import make_compute, make_fitter, make_settings
 from torusgp.estimators.short_form import MOST_LINES, is_searched, resolve_kernel
 from torusgp.estimators.validation import check_fit_rows, check_numbers, row_scale
+from torusgp.fitting.changing_noise import ChangingNoise
 from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.fitting.fitter import Fit, Fitter, Preliminary
 from torusgp.fitting.likelihoods import check_likelihood
@@ -72,6 +74,9 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         "bernoulli" for 0 and 1; or an object of :mod:`torusgp.fitting.likelihoods`, whose parameters are then given,
         such as ``StudentT(dof=4)``. But for "normal" and "student_t" the function is on the scale of a logarithm (of
         odds for "bernoulli"), and so are parts and gradients. All but the first two read the rows several times.
+    noise_kernel : Expression, optional
+        What the variance of the noise depends on, such as ``Circle("hour", 24) + Line("temperature")``: its logarithm
+        is a second, small model. For "normal", "log_normal" and "student_t", and rows in memory.
     backend : {"auto", "dense", "finufft", "torch"} or Torch, default="auto"
         How sums over rows are computed; "auto" takes the cheapest one. :class:`~torusgp.Torch` says on which device,
         and how precisely.
@@ -84,6 +89,8 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
     ----------
     fitted_ : FittedTorusGP
         The fitted model, with its posterior.
+    noise_ : ChangingNoise
+        With ``noise_kernel``, the fitted model of the variance of the noise, relative to ``noise_variance_``.
     kernel_ : TorusKernel
         Kernel of variance one with the learned length scales.
     signal_variance_, noise_variance_ : float, or ndarray of shape (n_outputs,)
@@ -146,6 +153,7 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         learn: Any = ("length_scale", "signal_variance", "noise_variance"),
         intercept: bool = True,
         likelihood: Any = "normal",
+        noise_kernel: Expression | None = None,
         backend: Any = "auto",
         n_threads: int | None = None,
         verbose: Any = 0,
@@ -160,6 +168,7 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         self.learn = learn
         self.intercept = intercept
         self.likelihood = likelihood
+        self.noise_kernel = noise_kernel
         self.backend = backend
         self.n_threads = n_threads
         self.verbose = verbose
@@ -205,11 +214,15 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         self
         """
         scale = row_scale(check_likelihood(self.likelihood), noise_scale, exposure)
+        if self.noise_kernel is not None and (is_dask(X) or checkpoint is not None or is_streamed(X, y)):
+            raise ValueError("noise_kernel needs rows in memory: give arrays, or noise_scale with the rows.")
         if is_dask(X):
             return fit_blocks(self, X, y, sample_weight, scale, checkpoint)
         if checkpoint is not None or is_streamed(X, y):
             return fit_stream(self, X, y, sample_weight, scale, checkpoint)
         self.forget()
+        if self.noise_kernel is not None:
+            return fit_changing_noise(self, X, y, sample_weight, scale)
         rows, fitter = self._first_rows(X, y, sample_weight, scale)
         self.set_fit(fitter.fit_rows(rows))
         return self
@@ -236,6 +249,8 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
                 "a source that can be read again."
             )
         noise_scale = row_scale(likelihood, noise_scale, None)
+        if self.noise_kernel is not None:
+            raise ValueError("partial_fit sees rows once, but noise_kernel has to read them again: use fit.")
         if is_searched(self.period) or {"period", "lattice"} & set(self.learn or ()):
             raise ValueError(
                 "partial_fit cannot learn a period, which needs all rows at once: find it with find_period or fit on "
@@ -274,7 +289,7 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
 
     def forget(self) -> None:
         """Drop what an earlier fit has left."""
-        for leftover in ("statistics_", "_outcome", "_fit", "period_search_", "period_std_"):
+        for leftover in ("noise_", "statistics_", "_outcome", "_fit", "period_search_", "period_std_"):
             if hasattr(self, leftover):
                 delattr(self, leftover)
 
@@ -305,6 +320,10 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         if fit.fitted.compute != compute:
             self._fit = fit = replace(fit, fitted=fit.fitted.with_compute(compute))
         return fit.fitted
+
+    def set_noise(self, noise: ChangingNoise) -> None:
+        """Take over a model of the variance of the noise."""
+        self.noise_ = noise
 
     def set_noise_variance(self, noise_variance: ArrayLike) -> Self:
         """Replace the noise variance that was learned, and compute the posterior again, from the statistics alone.

@@ -11,18 +11,23 @@ import numpy as np
 from torusgp.estimators import layout1
 from torusgp.estimators.settings import Torch, make_settings
 from torusgp.estimators.short_form import DEFAULT_FAMILY
+from torusgp.fitting.changing_noise import ChangingNoise
 from torusgp.fitting.files import fit_from_archive, fit_to_archive
 from torusgp.fitting.likelihoods import Likelihood, likelihood_from_json, likelihood_to_json
 from torusgp.storage.archives import load_archive, save_archive
 from torusgp.storage.serialisation import from_json, to_json
 
 _KIND, _LAYOUT = "TorusGPRegressor", 2
+_NOISE = "noise_model_"  # before the names of arrays of a model of the noise
 _TECHNICAL = ("n_threads", "verbose", "backend")  # parameters that say how, not what
 
 
 def save_regressor(model: Any, path: Any, notes: Any = None) -> None:
     """Write a fitted regressor to a file, with notes that JSON can hold."""
     content, arrays = fit_to_archive(model.fit_)
+    if hasattr(model, "noise_"):
+        content["noise"], own = fit_to_archive(model.noise_.fit)
+        arrays |= {f"{_NOISE}{name}": array for name, array in own.items()}
     save_archive(path, _KIND, _LAYOUT, {**content, **describe(model), "notes": notes}, arrays)
 
 
@@ -37,9 +42,13 @@ def load_regressor(cls: Any, path: Any) -> Any:
 def regressor_from_archive(cls: Any, content: dict[str, Any], arrays: dict[str, Any], read: Any) -> Any:
     """A fitted regressor from what a file holds of it; ``read`` makes the fit."""
     model = _unfitted(cls, content)
-    fit = read(content, arrays, make_settings(model).compute)
+    compute = make_settings(model).compute
+    fit = read(content, arrays, compute)
     restore_inputs(model, content)
     model.set_fit(fit)
+    if "noise" in content:
+        own = {name[len(_NOISE) :]: array for name, array in arrays.items() if name.startswith(_NOISE)}
+        model.set_noise(ChangingNoise(fit_from_archive(content["noise"], own, compute)))
     return model
 
 

@@ -31,6 +31,7 @@ COARSE = 1e-3  # the same while hyperparameters still move
 _MOST_STEPS = 60
 _MOST_HALVINGS = 30
 _NEAR = 1.0  # gain of a step from which exact second derivatives are tried, where some have the wrong sign
+_NOTHING = 1e-150  # prior variance of a weight that is zero
 _OWN_STEP = 0.02  # of the logarithm of a parameter, for its curvature
 
 
@@ -322,7 +323,7 @@ class Laplace:
 
     def _value(self, weights: Array, variances: Array, sums: WorkingSums) -> float:
         """Log posterior, but for a constant."""
-        used = variances > 0
+        used = variances > _NOTHING
         return sums.log_density - 0.5 * float(np.sum(weights[used] ** 2 / variances[used]))
 
     def _try(self, parameters: Parameters, index_set: IndexSet, sums: WorkingSums) -> Evidence | None:
@@ -336,7 +337,7 @@ class Laplace:
     ) -> float:
         """Twice the gain that a step promises: the product of the slope and the step."""
         linear, _ = sums.statistics.linear(index_set)
-        used = variances > 0
+        used = variances > _NOTHING
         slope = linear.moments[:, 0] - linear.gram @ weights
         slope[used] -= weights[used] / variances[used]
         return max(0.0, float(slope[used] @ (result.weights - weights)[used]))

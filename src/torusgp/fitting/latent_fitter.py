@@ -221,6 +221,8 @@ class _Learner:
         sums: WorkingSums | None = None
         mode: Mode | None = None
         safe = not likelihood.is_log_concave
+        if search:
+            likelihood, latent, sums = self._first_mode(start, likelihood, latent, safe)
         for number in range(rounds):
             provider = _Provider(self, likelihood, latent, None if safe else sums, safe)
             learned = self.problem.learn(provider, start, search=search and number == 0, first=first)
@@ -249,6 +251,20 @@ class _Learner:
                 break
         assert mode is not None
         return mode
+
+    def _first_mode(
+        self, start: Parameters, likelihood: Likelihood, latent: Latent, safe: bool
+    ) -> tuple[Likelihood, Latent, WorkingSums | None]:
+        """The mode on few columns where learning starts: around a constant, working statistics show what is not there.
+
+        Weights of rows that are far from a constant are far from what they will be.
+        """
+        index_set = self.problem.select(start, self.problem.few())
+        sums = self.laplace.gather(self.empty(index_set, start), likelihood, latent, safe)
+        mode = self.laplace.find_mode(start, index_set, likelihood, latent, sums, COARSE, safe)
+        if not self.laplace.own:
+            return likelihood, mode.latent, mode.sums
+        return self._own_step(mode.likelihood, self.laplace.gradient(mode))[0], mode.latent, None
 
     def _say(self, mode: Mode) -> None:
         values = ", ".join(f"{name} {getattr(mode.likelihood, name):.4g}" for name in mode.likelihood.own)
