@@ -33,6 +33,8 @@ _WORKING_ROUNDS = 4
 _EXACT_ROUNDS = 15
 _WORTHWHILE = 0.5  # change of the log evidence that justifies another round on working statistics
 _SETTLED = 1e-6  # gain in log evidence that the gradient promises and that is worth no more passes
+_NEAR = 1e-7  # what is left of the log posterior below a mode whose evidence is compared
+_SLACK = 5e-4  # error of the evidence there, which is of the size of the root of that
 _REACH = 1.0  # of the logarithms of what is learned, in one round
 _OWN_REACH = 1.5  # the same of the likelihood's own parameters
 _SHARES = (1.0, 0.5, 0.25, 0.1, 0.03)  # of a step, until the evidence rises
@@ -349,8 +351,8 @@ class _Learner:
             if between:
                 moved = mode.likelihood.with_own(**between)
                 sums = self.laplace.gather(mode.sums.statistics.empty(), moved, mode.latent, False)
-            found = self.laplace.find_mode(parameters, mode.index_set, moved, mode.latent, sums, COARSE)
-            if found.log_evidence > mode.log_evidence:
+            found = self.laplace.find_mode(parameters, mode.index_set, moved, mode.latent, sums, _NEAR)
+            if found.log_evidence > mode.log_evidence - _SLACK:
                 return found
         return None
 
