@@ -7,7 +7,7 @@ from typing import Any
 from torusgp.estimators.settings import make_fitter, make_settings
 from torusgp.estimators.short_form import resolve_kernel
 from torusgp.estimators.validation import check_fit_rows, check_numbers
-from torusgp.fitting.changing_noise import fit_with_noise, noise_likelihood
+from torusgp.fitting.changing_noise import MOST_COLUMNS, fit_with_noise, noise_likelihood
 from torusgp.fitting.latent_fitter import LatentFitter
 from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.fitting.rows import Rows
@@ -31,7 +31,7 @@ def fit_changing_noise(model: Any, X: Any, y: Any, sample_weight: Any, scale: An
     names = list(getattr(model, "feature_names_in_", [])) or None
     settings = make_settings(model.__class__(backend=model.backend, n_threads=model.n_threads, verbose=model.verbose))
     noise_model = resolve_kernel(model.noise_kernel, None, 1.0, checked.X, names, settings.learn, None, 0.0)
-    noise_fitter = LatentFitter(noise_model, settings, noise_likelihood())
+    noise_fitter = LatentFitter(noise_model, settings, noise_likelihood(), MOST_COLUMNS)
     for one in (fitter.model, noise_model):
         check_numbers(checked.X, one)
     rows, noise_rows = (

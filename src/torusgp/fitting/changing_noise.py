@@ -7,6 +7,7 @@ turn raises the same lower bound of the evidence; the turns end when it hardly r
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,7 +25,8 @@ from torusgp.kernels.product import to_phases
 Array = NDArray[np.float64]
 
 _MOST_TURNS = 8
-_NEGLIGIBLE = 1e-3  # root mean square change of the log variance that ends the turns; a log loss changes by its square
+MOST_COLUMNS = 401  # of the model of log variances, which squared residuals show only roughly
+_NEGLIGIBLE = 1e-2  # root mean square change of the log variance that ends the turns; a log loss changes by its square
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,9 @@ def fit_with_noise(
     scale: Array | None = None
     for turn in range(_MOST_TURNS):
         energy = _energy(fit.fitted, rows, own, np.ones(len(rows)) if scale is None else scale)
-        noise = noise_fitter.fit_rows(replace(noise_rows, y=energy[:, None], noise_scale=None))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of columns: few are enough
+            noise = noise_fitter.fit_rows(replace(noise_rows, y=energy[:, None], noise_scale=None))
         assert isinstance(noise.fitted, LatentTorusGP)
         log_variance, _ = noise.fitted.mean_and_variance_of_rows(noise_rows)
         change = float(np.sqrt(np.mean((log_variance - before) ** 2))) if turn else np.inf

@@ -51,11 +51,11 @@ class Progress:
 
 
 class LatentFitter(Fitter):
-    """Fits one model with one likelihood, from rows that are read several times."""
+    """Fits one model with one likelihood, from rows that are read several times; of at most ``cap`` columns."""
 
-    def __init__(self, model: Any, settings: Any, likelihood: Likelihood):
+    def __init__(self, model: Any, settings: Any, likelihood: Likelihood, cap: int | None = None):
         super().__init__(model, settings)
-        self.likelihood = likelihood
+        self.likelihood, self._cap = likelihood, cap
         if model.moving.any() or np.isnan(model.period).any():
             raise ValueError(
                 f"likelihood={likelihood.name!r} needs given periods: find them with find_period, or learn them with "
@@ -151,7 +151,10 @@ class LatentFitter(Fitter):
             self.settings, learn=self.settings.learn - {"noise_variance"}, noise_variance=np.array([1 / typical])
         )
         prior_spread = Spread(np.array([variance]), np.array([variance]))
-        return Problem(self.model, settings, prior_spread, n_rows or 10**9, None), offset, units, likelihood
+        problem = Problem(self.model, settings, prior_spread, n_rows or 10**9, None)
+        if self._cap is not None:
+            problem.cap = min(problem.cap, self._cap)
+        return problem, offset, units, likelihood
 
 
 class _Provider:

@@ -58,6 +58,8 @@ class Likelihood(ABC):
         Name in lower case.
     takes : {"noise_scale", "exposure"} or None
         What the scale of a row means.
+    scale_name : str
+        What the function is of the mean: "log", "log odds", or nothing if it is the mean itself.
     own : dict of Own
         Parameters of its own, by name. One that is None is learned.
     needs_passes : bool
@@ -72,6 +74,7 @@ class Likelihood(ABC):
 
     name: ClassVar[str]
     takes: ClassVar[str | None] = None
+    scale_name: ClassVar[str] = ""
     own: ClassVar[Mapping[str, Own]] = {}
     needs_passes: ClassVar[bool] = True
     is_log_concave: ClassVar[bool] = True

@@ -17,6 +17,7 @@ class Bernoulli(Likelihood):
     """Two classes, 0 and 1: the log odds of 1 are the function."""
 
     name: ClassVar[str] = "bernoulli"
+    scale_name: ClassVar[str] = "log odds"
     is_discrete: ClassVar[bool] = True
 
     def check(self, y: Array, first_row: int = 0) -> None:

@@ -28,6 +28,7 @@ class Gamma(Likelihood):
     shape: float | None = None
 
     name: ClassVar[str] = "gamma"
+    scale_name: ClassVar[str] = "log"
     own: ClassVar[Mapping[str, Own]] = {"shape": Own(1.0, 1e-2, 1e6)}
 
     def __post_init__(self) -> None:

@@ -96,6 +96,7 @@ class LogNormal(Normal):
     """The logarithms of the targets are the function and normal noise: errors are relative, targets positive."""
 
     name: ClassVar[str] = "log_normal"
+    scale_name: ClassVar[str] = "log"
 
     def to_latent(self, y: Array) -> Array:
         """Logarithms, or an error if some target is not positive."""

@@ -28,6 +28,7 @@ class Counts(Likelihood):
     """What counts have in common: the mean is the exposure times the exponential of the function."""
 
     takes: ClassVar[str | None] = "exposure"
+    scale_name: ClassVar[str] = "log"
     is_discrete: ClassVar[bool] = True
     is_skewed: ClassVar[bool] = True
 
