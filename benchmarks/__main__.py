@@ -1,15 +1,33 @@
 """Run benchmarks: those named, each followed by its own arguments, or all but the long ones.
 
 python -m benchmarks [enumeration] [feature_map] [engine [--quick]] [streaming [--rows N]] [scaling [--quick]]
-                     [periods [part ...] [--seeds N] ...] [open [part ...]] [gpu [--device D] [--quick]] [page]
+                     [periods [part ...] [--seeds N] ...] [open [part ...]]
+                     [likelihoods [part ...] [--simulations N]] [gpu [--device D] [--quick]] [page]
 """
 
 import sys
 from importlib import import_module
 
-BENCHMARKS = ("enumeration", "feature_map", "engine", "streaming", "scaling", "periods", "open", "gpu", "page")
-TAKE_ARGUMENTS = ("engine", "streaming", "scaling", "periods", "open", "gpu")
-BY_NAME = ("periods", "open", "gpu", "page")  # take long, data, a machine of their own, or what the others have written
+BENCHMARKS = (
+    "enumeration",
+    "feature_map",
+    "engine",
+    "streaming",
+    "scaling",
+    "periods",
+    "open",
+    "likelihoods",
+    "gpu",
+    "page",
+)
+TAKE_ARGUMENTS = ("engine", "streaming", "scaling", "periods", "open", "likelihoods", "gpu")
+BY_NAME = (
+    "periods",
+    "open",
+    "likelihoods",
+    "gpu",
+    "page",
+)  # take long, data, a machine of their own, or what the others have written
 
 
 def main(words):
