@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import ConstantKernel, ExpSineSquared
 
@@ -201,3 +202,13 @@ def test_learning_ends_where_the_gradient_vanishes():
     by_name = fitted.prior.at(fitted.parameters, fitted.index_set.frequencies).gradient(gradient.by_column[:, None])
     assert max(np.abs(value).max() for value in by_name.values()) < 0.05
     assert abs(gradient.by_own[0]) < 0.1
+
+
+def test_what_was_not_reached_is_said(monkeypatch):
+    X, y, scale = make_data(NegativeBinomial(dispersion=0.4), 300)
+    monkeypatch.setattr("torusgp.fitting.latent_fitter._EXACT_ROUNDS", 1)
+    for name in ("_TOLD", "_SETTLED"):
+        monkeypatch.setattr(f"torusgp.fitting.latent_fitter.{name}", 1e-15)
+    model = TorusGPRegressor(period=1.0, likelihood="negative_binomial", index_set=tensor(2, 4))
+    with pytest.warns(ConvergenceWarning, match="largest number of iterations"):
+        model.fit(X, y, exposure=scale)

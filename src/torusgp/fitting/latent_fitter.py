@@ -33,6 +33,7 @@ _WORKING_ROUNDS = 4
 _EXACT_ROUNDS = 15
 _WORTHWHILE = 0.5  # change of the log evidence that justifies another round on working statistics
 _SETTLED = 1e-6  # gain in log evidence that the gradient promises and that is worth no more passes
+_TOLD = 0.05  # the same that is worth a warning
 _NEAR = 1e-7  # what is left of the log posterior below a mode whose evidence is compared
 _SLACK = 5e-4  # error of the evidence there, which is of the size of the root of that
 _REACH = 1.0  # of the logarithms of what is learned, in one round
@@ -315,8 +316,8 @@ class _Learner:
             before = own, gradient
             wanted, promised = self._tilted(mode, gradient)
             likelihood, own_gain = self._own_step(mode.likelihood, gradient)
+            converged = promised + own_gain < _TOLD  # what is left would change nothing that is seen
             if promised + own_gain < _SETTLED:
-                converged = True
                 break
             better = self._move(mode, wanted, likelihood)
             if better is None:

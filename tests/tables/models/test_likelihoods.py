@@ -15,7 +15,6 @@ def frame():
     rain = rng.gamma(1.0, 1.0, len(time))
     rate = np.exp(2 + np.cos(2 * np.pi * (hour - 17) / 24) - 0.2 * rain)
     exposure = rng.uniform(0.5, 2.0, len(time))
-    std = np.where((hour > 6) & (hour < 19), 0.5, 0.05)
     return pd.DataFrame(
         {
             "time": time,
@@ -23,7 +22,7 @@ def frame():
             "staff": exposure,
             "count": rng.poisson(rate * exposure),
             "late": (rng.uniform(size=len(time)) < rate / (5 + rate)).astype(int),
-            "power": np.log(rate) + std * rng.normal(size=len(time)),
+            "power": np.log(rate) + 0.1 * rng.normal(size=len(time)),
         }
     )
 
@@ -58,7 +57,12 @@ def test_classes_have_a_brier_score(frame):
 
 
 def test_noise_that_changes_by_hour(frame):
-    changing, plain = fit(frame, "power", noise_by=["hour_of_day"]), fit(frame, "power")
+    smooth = frame.copy()
+    hour = frame["time"].dt.hour.to_numpy()
+    std = 0.05 * np.exp(1 - np.cos(2 * np.pi * hour / 24))
+    smooth["power"] = np.cos(2 * np.pi * hour / 24) + std * np.random.default_rng(1).normal(size=len(frame))
+    changing = fit(smooth, "power", noise_by=["hour_of_day"], n_components=51)
+    plain = fit(smooth, "power", n_components=51)
     assert changing.scores_.mnll < plain.scores_.mnll - 0.2
     found = changing.predict(pd.DataFrame({"time": ["2024-03-01 00:00", "2024-03-01 12:00"], "rain": [0.0, 0.0]}))
     assert found["std"][1] > 4 * found["std"][0]
