@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.fitting.fitter import Fit, Fitter
 from torusgp.fitting.latent import LatentTorusGP
-from torusgp.fitting.latent_fitter import LatentFitter
+from torusgp.fitting.latent_fitter import LatentFitter, progress_of
 from torusgp.fitting.likelihoods import Gamma, StudentT
 from torusgp.fitting.rows import Rows
 from torusgp.kernels.product import to_phases
@@ -66,19 +66,26 @@ def fit_with_noise(
     before = np.zeros(len(rows))
     own = np.ones(len(rows)) if rows.noise_scale is None else rows.noise_scale
     scale: Array | None = None
+    noise: Fit | None = None
     for turn in range(_MOST_TURNS):
         energy = _energy(fit.fitted, rows, own, np.ones(len(rows)) if scale is None else scale)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of columns: few are enough
-            noise = noise_fitter.fit_rows(replace(noise_rows, y=energy[:, None], noise_scale=None))
+            start = None if noise is None else progress_of(noise)
+            noise = noise_fitter.fit_rows(replace(noise_rows, y=energy[:, None], noise_scale=None), start)
         assert isinstance(noise.fitted, LatentTorusGP)
         log_variance, _ = noise.fitted.mean_and_variance_of_rows(noise_rows)
         change = float(np.sqrt(np.mean((log_variance - before) ** 2))) if turn else np.inf
         report(f"noise model {turn + 1}: log variances changed by {change:.2g}")
         before, scale = log_variance, np.exp(log_variance / 2)
-        fit = fitter.fit_rows(replace(rows, noise_scale=own * scale))
+        scaled = replace(rows, noise_scale=own * scale)
+        if isinstance(fitter, LatentFitter):
+            fit = fitter.fit_rows(scaled, progress_of(fit) if turn else None)
+        else:
+            fit = fitter.fit_rows(scaled)
         if change < _NEGLIGIBLE:
             break
+    assert noise is not None
     return fit, ChangingNoise(noise)
 
 

@@ -69,7 +69,7 @@ class WorkingPass:
         if not np.isfinite(total):  # a step that went much too far
             return WorkingSums(statistics, -np.inf)
         weight = self.likelihood.safe_weights(y, f, scale) if self.safe else -here.second
-        weighted = weight * (f - self.latent.offset) + here.first
+        weighted = weight * (f - self.empty.offset) + here.first
         plain = None if rows.plain is None else (rows.plain - self.empty.units[0]) / self.empty.units[1]
         statistics.add_working(rows.X, count, count * weight, (count * weighted)[:, None], plain)
         return WorkingSums(statistics, total)
@@ -318,7 +318,7 @@ class Laplace:
         """Weights of a function on a set; None if it is one of another set or period."""
         if latent.frequencies is None:
             return np.zeros(index_set.n_components + len(self.prior.columns))
-        same = np.array_equal(latent.frequencies, index_set.frequencies)
+        same = latent.offset == self.offset and np.array_equal(latent.frequencies, index_set.frequencies)
         return latent.weights if same and np.array_equal(latent.period, parameters.period) else None
 
     def _value(self, weights: Array, variances: Array, sums: WorkingSums) -> float:

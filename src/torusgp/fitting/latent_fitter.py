@@ -15,7 +15,7 @@ from torusgp.engine.working import WorkingStatistics
 from torusgp.fitting.advice import advise
 from torusgp.fitting.fitter import Fit, Fitter
 from torusgp.fitting.laplace import COARSE, FINE, Gradient, Laplace, Mode, WorkingSums
-from torusgp.fitting.latent import Latent, scaled
+from torusgp.fitting.latent import Latent, LatentTorusGP, scaled
 from torusgp.fitting.learning import Learned, maximise
 from torusgp.fitting.likelihoods import Likelihood
 from torusgp.fitting.parameters import Parameters
@@ -51,6 +51,23 @@ class Progress:
     latent: Latent
 
 
+def progress_of(fit: Fit) -> Progress | None:
+    """Where a fit has ended; None if it was one of normal noise."""
+    fitted = fit.fitted
+    if not isinstance(fitted, LatentTorusGP):
+        return None
+    weights = fitted.posterior.weights[:, 0]
+    latent = Latent(
+        float(fitted.offset[0]),
+        fitted.index_set.frequencies,
+        fitted.parameters.period,
+        weights,
+        fitted.statistics.plain_units(),
+        fitted.compute,
+    )
+    return Progress(fitted.parameters, fitted.index_set, fitted.likelihood, latent)
+
+
 class LatentFitter(Fitter):
     """Fits one model with one likelihood, from rows that are read several times; of at most ``cap`` columns."""
 
@@ -65,11 +82,11 @@ class LatentFitter(Fitter):
         if "spectrum" in settings.learn:
             raise ValueError(f"learn='spectrum' is for likelihood='normal', not for {likelihood.name!r}.")
 
-    def fit_rows(self, rows: Rows) -> Fit:
-        """Fit rows in memory."""
+    def fit_rows(self, rows: Rows, start: Progress | None = None) -> Fit:
+        """Fit rows in memory, from where a fit of similar ones has ended."""
         if len(rows) <= 2 * SCOUT_ROWS:
             rows = rows.merged()
-        return self.fit_passes(RowPasses(rows), rows, complete=True)
+        return self.fit_passes(RowPasses(rows), rows, complete=True, start=start)
 
     def fit_passes(
         self,
