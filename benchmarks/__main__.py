@@ -3,16 +3,25 @@
 python -m benchmarks [enumeration] [feature_map] [engine [--quick]] [inputs [part ...] [--rows N]]
                      [streaming [--rows N]] [scaling [--quick]]
                      [derivatives]
-                     [periods [part ...] [--seeds N] ...] [open [part ...]] [gpu [--device D] [--quick]] [page]
+                     [periods [part ...] [--seeds N] ...] [open [part ...]] [likelihoods [part ...] [--simulations N]]
+                     [gpu [--device D] [--quick]] [page]
                      [calibration [--sets N] [--rows N ...] [--dimensions D ...] [--quick]]
 """
 
 import sys
 from importlib import import_module
 
-BY_NAME = ("periods", "open", "calibration", "gpu", "page")  # long, need data or a machine of their own, or read others
+# long, need data or a machine of their own, or read others
+BY_NAME = (
+    "periods",
+    "open",
+    "likelihoods",
+    "calibration",
+    "gpu",
+    "page",
+)
 BENCHMARKS = ("enumeration", "feature_map", "engine", "inputs", "streaming", "scaling", "derivatives", *BY_NAME)
-TAKE_ARGUMENTS = ("engine", "inputs", "streaming", "scaling", "periods", "open", "calibration", "gpu")
+TAKE_ARGUMENTS = ("engine", "inputs", "streaming", "scaling", "periods", "open", "likelihoods", "calibration", "gpu")
 
 
 def main(words):

@@ -3,6 +3,7 @@
 from torusgp import surfaces
 from torusgp.data import crystals, datasets, sources
 from torusgp.engine.statistics import SufficientStatistics
+from torusgp.estimators.classifier import TorusGPClassifier
 from torusgp.estimators.feature_regression import BayesianFeatureRegressor
 from torusgp.estimators.features import IndexSetFourierFeatures
 from torusgp.estimators.regressor import TorusGPRegressor
@@ -30,6 +31,7 @@ __all__ = [
     "SufficientStatistics",
     "TableModel",
     "Torch",
+    "TorusGPClassifier",
     "TorusGPRegressor",
     "TorusKernel",
     "WarpedFourierFeatures",

@@ -270,21 +270,21 @@ class TestRowsAreCountedWhereTheyAreSummed:
     def test_a_difference_is_an_error(self, backend, n_threads, monkeypatch):
         statistics = self.make(backend)
         statistics.n_threads = n_threads
-        monkeypatch.setattr(type(statistics._sums), "add_chunk", lambda *rows: None)
+        monkeypatch.setattr(type(statistics._sums), "add_weighted", lambda *rows: None)
         with pytest.raises(RuntimeError, match="60 rows were given, but 0 were summed"):
             statistics.update(*make_rows())
 
     def test_an_update_that_was_broken_off_leaves_nothing_to_use(self, backend, monkeypatch):
         statistics, other = self.make(backend).update(*make_rows()), self.make(backend).update(*make_rows())
         monkeypatch.setattr("torusgp.engine.statistics._BLOCK_ROWS", 40)
-        add_chunk = type(statistics._sums).add_chunk
+        add_chunk = type(statistics._sums).add_weighted
 
         def break_off(sums, phases, *rest):
             if len(phases) < 40:
                 raise KeyboardInterrupt
             add_chunk(sums, phases, *rest)
 
-        monkeypatch.setattr(type(statistics._sums), "add_chunk", break_off)
+        monkeypatch.setattr(type(statistics._sums), "add_weighted", break_off)
         with pytest.raises(KeyboardInterrupt):
             statistics.update(*make_rows())
         for use in (statistics.linear, statistics.to_archive, lambda: other + statistics):
@@ -310,7 +310,7 @@ def test_an_error_in_a_thread_reaches_the_caller(monkeypatch):
         raise RuntimeError("the transform failed")
 
     statistics = SufficientStatistics(SET, PERIOD, n_outputs=2, backend="finufft", n_threads=2)
-    monkeypatch.setattr(type(statistics._sums), "add_chunk", fail)
+    monkeypatch.setattr(type(statistics._sums), "add_weighted", fail)
     with pytest.raises(RuntimeError, match="the transform failed"):
         statistics.update(*make_rows())
 

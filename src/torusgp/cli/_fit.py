@@ -51,6 +51,10 @@ row, or in the units of --time if that holds numbers.
 printed; 1 means that the error bars are right. If it is much larger, there may be another period: look for two, whose
 effects add up.
 
+--likelihood is for targets that are not normal: counts (poisson, or negative_binomial where they vary more, with
+--exposure for rows that count for longer), positive numbers (gamma), zeros and ones (bernoulli), outliers (student_t).
+--noise-by names inputs that the size of the noise depends on, such as hour_of_day or temperature.
+
 \b
 Examples:
   torusgp fit demand.csv --target demand --calendar time=day,week,year
@@ -60,6 +64,8 @@ Examples:
       --date-format "%d/%m/%Y %H:%M" --decimal ,
   torusgp fit sales.csv --target sales --calendar date=week,year \\
       --slope time --category holiday --line temperature
+  torusgp fit bicycles.csv --target count --calendar time=day,week,year \\
+      --likelihood negative_binomial --line rain
   torusgp fit angles.csv --target energy --period phi=360 --period psi=360
   torusgp fit star.csv --target mag --period time=auto --noise-column mag_err
   torusgp fit star.csv --target mag --noise-column mag_err \\
@@ -125,6 +131,21 @@ def add_fit(app):
             str | None,
             typer.Option(help="Column of known standard deviations of the target (error bars).", metavar="COLUMN"),
         ] = None,
+        likelihood: Annotated[
+            str,
+            typer.Option(
+                help="How the target follows: normal, log_normal, student_t, poisson, negative_binomial, gamma, "
+                "bernoulli.",
+                metavar="NAME",
+            ),
+        ] = "normal",
+        exposure: Annotated[
+            str | None, typer.Option(help="Column of exposures of counts: time, area or people.", metavar="COLUMN")
+        ] = None,
+        noise_by: Annotated[
+            list[str] | None,
+            typer.Option(help="Input that the size of the noise depends on, such as hour_of_day.", metavar="INPUT"),
+        ] = None,
         columns: Annotated[
             int | None, typer.Option(help="Most columns of the model; by default as many as help.", metavar="NUMBER")
         ] = None,
@@ -165,6 +186,9 @@ def add_fit(app):
                 learn_period=list(learn_period or []),
                 terms=to_terms(slope, line, category),
                 noise=noise_column,
+                likelihood=likelihood,
+                exposure=exposure,
+                noise_by=noise_by,
                 redundancy=to_redundancy(redundancy),
                 kernel=kernel,
                 n_components="auto" if columns is None else columns,

@@ -124,6 +124,11 @@ def report_file(model, output, path=None, *, new=None, title=None, drop_missing=
     table = TableModel.load(model).set_params(drop_missing=drop_missing)
     table.read_as(decimal=decimal, date_format=date_format)
     rows, std = (None, None), None
+    if path is not None and table.exposure is not None:
+        raise ValueError(
+            f"A page does not compare counts with exposures ({table.exposure}): leave out {path}, or compare with "
+            "torusgp predict."
+        )
     if path is not None:
         frame = read_table(path)
         rows = table.read(frame, source=path)

@@ -79,7 +79,15 @@ def summary_facts(summary):
         facts["slow change"] = f"{told}beside the period; part of predictions"
     function = "what repeats" if summary["terms"] or summary["slopes"] else "function"
     facts[function] = f"varies by {summary['function_std']:.4g} (standard deviation)"
+    likelihood = summary.get("likelihood") or {"name": "normal"}
+    own = ", ".join(f"{name} {value:.4g}" for name, value in likelihood.items() if name != "name")
+    if likelihood["name"] != "normal":
+        facts["likelihood"] = likelihood["name"].replace("_", " ") + (f": {own}" if own else "")
     facts["noise"] = f"{summary['noise_std']:.4g} (standard deviation)"
+    if likelihood["name"] not in ("normal", "log_normal"):
+        facts["noise"] += ", of a typical row on the scale of the function"
+    if summary.get("noise_by"):
+        facts["noise"] = f"changes with {', '.join(summary['noise_by'])}"
     if summary.get("noise_factor") is not None:
         factor = summary["noise_factor"]
         facts["error bars"] = f"the noise is {factor:.3g} times what {summary['noise_column']} says"

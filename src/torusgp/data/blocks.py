@@ -4,6 +4,8 @@ One task gathers the statistics of one block; they are added along a tree, and o
 all the distribution, and runs tasks again that were lost with a worker.
 """
 
+from copy import deepcopy
+
 import numpy as np
 
 from torusgp.data.sources import Chunk, SourceError
@@ -77,6 +79,27 @@ class Blocks:
             raise SourceError("The Dask collection has no rows in the blocks that were looked at.")
         return joined(chunks)
 
+    def sum(self, function):
+        """Sum of a function of the rows of each block, computed by the scheduler that is in use.
+
+        Parameters
+        ----------
+        function : callable
+            Takes a chunk; what it gives can be added with ``+=``.
+
+        Returns
+        -------
+        sum
+        """
+        import dask
+
+        apply, add = dask.delayed(_apply, pure=True), dask.delayed(_add_all, pure=True)
+        function = dask.delayed(function)  # one object for all tasks
+        level = [apply(function, part, block, self.names) for block, part in enumerate(self.parts)]
+        while len(level) > 1:
+            level = [add(level[start : start + _FAN_IN]) for start in range(0, len(level), _FAN_IN)]
+        return dask.compute(level[0])[0]
+
     def statistics(self, empty, layout):
         """Statistics of all blocks, computed by the scheduler that is in use.
 
@@ -143,6 +166,17 @@ def _gather(empty, part, block, layout, names):
         return statistics
     X, plain = layout(chunk.X)
     return statistics.update(X, chunk.y, chunk.sample_weight, chunk.noise_scale, plain)
+
+
+def _apply(function, part, block, names):
+    return function(_read(part, block, names))
+
+
+def _add_all(parts):
+    total = deepcopy(parts[0])  # what a task gets is not its own
+    for part in parts[1:]:
+        total += part
+    return total
 
 
 def _add(parts):

@@ -428,10 +428,9 @@ class SufficientStatistics:
         blocks = [slice(start, start + step) for start in range(0, len(X), step)]
 
         def add_block(rows, sums):
-            targets = (y[rows] - self.shift) / self.scale
-            sums.add_chunk(sums.locate(X[rows], self.period), precision[rows], targets)
-            plain = targets[:, self.n_outputs :]
-            return sums, precision[rows] @ targets**2, (targets * precision[rows, None]).T @ plain
+            targets, weighted = self._targets(y[rows], precision[rows])
+            sums.add_weighted(sums.locate(X[rows], self.period), precision[rows], weighted)
+            return sums, np.einsum("nq,nq->q", weighted, targets), weighted.T @ targets[:, self.n_outputs :]
 
         if threads > 1 and self.backend == "finufft" and self._sums.size <= _SMALL_GRID:
             # Faster than sharing a transform; sums that are added in order do not depend on the number of threads.
@@ -445,6 +444,11 @@ class SufficientStatistics:
                 self._sums.add(sums)
             self.squares = self.squares + squares
             self._cross = self._cross + cross
+
+    def _targets(self, y, precision):
+        """Targets and plain columns in the units of the sums, and the same times their precision."""
+        targets = (y - self.shift) / self.scale
+        return targets, targets * precision[:, None]
 
     def _check_counts(self):
         """Raise if the sums are not those of the rows that were given, which would be wrong results in silence."""

@@ -9,8 +9,11 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from torusgp.engine.statistics import SufficientStatistics
+from torusgp.fitting.changing_noise import ChangingNoise
 from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.fitting.fitter import Fit, Preliminary
+from torusgp.fitting.latent import LatentTorusGP
+from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.fitting.prior import DERIVATIVE_NOISE
 from torusgp.kernels.index_sets import IndexSet
 from torusgp.kernels.kernel import TorusKernel
@@ -19,6 +22,8 @@ from torusgp.kernels.kernel import TorusKernel
 class FittedAttributes:
     """Attributes that follow from a fitted model."""
 
+    likelihood: Any
+    noise_: ChangingNoise
     statistics_: SufficientStatistics
     _fit: Fit | None
     _outcome: Preliminary
@@ -81,6 +86,14 @@ class FittedAttributes:
         """Variance of the noise of observed derivatives, by the name of the input."""
         parameters, ending = self.fitted_.parameters, f": {DERIVATIVE_NOISE}"
         return {name[: -len(ending)]: self._squeeze(parameters[name]) for name in parameters if name.endswith(ending)}
+
+    @property
+    def likelihood_(self) -> Any:
+        """The likelihood, with the learned values of its parameters."""
+        fitted = self.fitted_
+        if isinstance(fitted, LatentTorusGP):
+            return fitted.likelihood
+        return type(check_likelihood(self.likelihood))(fitted.noise_variance)
 
     @property
     def intercept_variance_(self) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,18 +13,17 @@ from torusgp.data.checkpoints import Checkpoint, CheckpointError, exclusive
 from torusgp.data.sources import Source, as_source
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.estimators import layout1
+from torusgp.estimators.layouts import MARGIN, lay_out, named_inputs
 from torusgp.estimators.regressor_files import describe, restore_inputs, same_parameters
+from torusgp.estimators.repeated_passes import fit_blocks_again, fit_source_again
 from torusgp.estimators.settings import make_settings
 from torusgp.estimators.validation import ObservedGradient, lay_gradient_rows
 from torusgp.fitting.files import check_fit, check_outcome, outcome_from_archive, outcome_to_archive
 from torusgp.fitting.fitter import SAMPLE_ROWS, Fitter, Preliminary
 from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.fitting.problem import Settings
-from torusgp.fitting.rows import DerivativeRows, Rows
-from torusgp.kernels.axes import Expression, Product, Slope
+from torusgp.fitting.rows import DerivativeRows
 from torusgp.storage.archives import decoding
-
-_MARGIN = 0.1  # of the range of a line on each side: a sample hardly ever shows its ends
 
 
 def fit_stream(
@@ -32,9 +32,11 @@ def fit_stream(
     """Fit a model to a source of rows; see :meth:`TorusGPRegressor.fit`."""
     gradient = _gradient_source(model, X, observed, checkpoint)
     likelihood = check_likelihood(model.likelihood)
+    if likelihood.needs_passes:
+        return fit_source_again(model, X, y, sample_weight, noise_scale, checkpoint)
     if likelihood.name != "normal":
         raise ValueError(
-            f"likelihood={model.likelihood!r} needs rows in memory: give a source of logarithms, or arrays."
+            f"likelihood={likelihood.name!r} needs rows in memory: give a source of logarithms, or arrays."
         )
     settings = make_settings(model)
     source = as_source(X, y, sample_weight, noise_scale, named_inputs(model))
@@ -50,7 +52,7 @@ def _fit_source(model: Any, settings: Settings, source: Source, point: Checkpoin
         seen = len(sample) < SAMPLE_ROWS // 2 if source.n_rows is None else len(sample) == source.n_rows
         slopes = None if gradient is None else gradient.sample(SAMPLE_ROWS)
         seen = seen and (slopes is None or len(slopes) < SAMPLE_ROWS // 2)
-        margin = 0.0 if seen else _MARGIN
+        margin = 0.0 if seen else MARGIN
         fitter, outcome = _decide(model, settings, sample, source.names, source.y_ndim, margin, slopes)
         statistics = fitter.empty_statistics(outcome, source.n_rows, source.n_outputs)
     else:
@@ -102,12 +104,15 @@ def fit_blocks(model: Any, X: Any, y: Any, sample_weight: Any, noise_scale: Any,
     """Fit a model to a Dask collection; see :meth:`TorusGPRegressor.fit`."""
     if checkpoint is not None:
         raise ValueError("checkpoint is for sources that one process reads; Dask repeats lost tasks by itself.")
-    if check_likelihood(model.likelihood).name != "normal":
-        raise ValueError(f"likelihood={model.likelihood!r} needs rows in memory: give a collection of logarithms.")
+    likelihood = check_likelihood(model.likelihood)
+    if likelihood.name == "log_normal":
+        raise ValueError(f"likelihood={likelihood.name!r} needs rows in memory: give a collection of logarithms.")
     settings = make_settings(model)
     blocks = Blocks(X, y, sample_weight, noise_scale, named_inputs(model))
     model.forget()
-    fitter, outcome = _decide(model, settings, blocks.sample(SAMPLE_ROWS), blocks.names, blocks.y_ndim, _MARGIN)
+    if likelihood.needs_passes:
+        return fit_blocks_again(model, blocks)
+    fitter, outcome = _decide(model, settings, blocks.sample(SAMPLE_ROWS), blocks.names, blocks.y_ndim, MARGIN)
     empty = fitter.empty_statistics(outcome, blocks.n_rows, blocks.n_outputs)
     empty.n_threads = settings.compute.n_threads or 1  # Dask has threads and processes of its own
     statistics = blocks.statistics(empty, fitter.layout)
@@ -116,39 +121,15 @@ def fit_blocks(model: Any, X: Any, y: Any, sample_weight: Any, noise_scale: Any,
     return model
 
 
-def named_inputs(model: Any) -> list[str] | None:
-    """Columns of a table that the model wants as inputs; None if it does not say."""
-    if not isinstance(model.kernel, Expression):
-        return None
-    inputs = [
-        one
-        for term in model.kernel.terms
-        for one in (
-            [term.input] if isinstance(term, Slope) else [used for factor in term.factors for used in factor.used]
-        )
-        if isinstance(term, Product | Slope)
-    ]
-    names = list(dict.fromkeys(one for one in inputs if isinstance(one, str)))
-    return names if len(names) == len(set(inputs)) else None
-
-
 def _decide(
     model: Any, settings: Any, sample: Any, names: Any, y_ndim: int, margin: float, slopes: Any = None
 ) -> tuple[Fitter, Preliminary]:
     """Learn from some rows what needs rows."""
-    # what scikit-learn's validation does for arrays
-    if hasattr(model, "feature_names_in_"):
-        del model.feature_names_in_
-    if names is not None:
-        model.feature_names_in_ = np.array(names, dtype=object)
-    model.n_features_in_ = sample.X.shape[1]
-    model._y_ndim = y_ndim
-    everywhere = sample.X if slopes is None else np.concatenate([sample.X, slopes.X])
-    fitter = Fitter(model.resolve(everywhere, margin), settings)
-    coordinates, plain = fitter.layout(sample.X)
+    seen = None if slopes is None else slopes.X
+    fitter, rows = lay_out(model, sample, names, y_ndim, margin, seen)
     settings.report(f"deciding on the columns with {len(sample)} rows")
-    laid = None if slopes is None else lay_gradient_rows(_slopes_of(slopes), fitter.model, fitter.layout)
-    rows = Rows(coordinates, sample.y, sample.sample_weight, sample.noise_scale, plain, laid)
+    if slopes is not None:
+        rows = replace(rows, derivatives=lay_gradient_rows(_slopes_of(slopes), fitter.model, fitter.layout))
     return fitter, fitter.preliminary(rows)
 
 
@@ -180,10 +161,14 @@ def _progress(model: Any) -> Any:
     return bool(model.verbose)
 
 
-def predict_blocks(model: Any, X: Any, return_std: bool, return_cov: bool, include_noise: bool) -> Any:
+def predict_blocks(
+    model: Any, X: Any, return_std: bool, return_cov: bool, include_noise: bool, exposure: Any = None
+) -> Any:
     """Lazy predictions on a Dask collection; see :meth:`TorusGPRegressor.predict`."""
     if return_cov:
         raise ValueError("return_cov needs all points at once, which a Dask collection does not give: use return_std.")
+    if exposure is not None and np.ndim(exposure):
+        raise ValueError("exposure of a Dask collection must be one number: multiply the rates of one unit instead.")
     import dask.array
 
     fitted = model.fitted_
@@ -195,7 +180,7 @@ def predict_blocks(model: Any, X: Any, return_std: bool, return_cov: bool, inclu
     def predict(block: Any, model: Any) -> Any:
         if len(block) == 0:
             return np.empty((0, stacked, *shape))
-        results = model.predict(block, return_std=return_std, include_noise=include_noise)
+        results = model.predict(block, return_std=return_std, include_noise=include_noise, exposure=exposure)
         return np.stack(results if return_std else [results], axis=1)
 
     if hasattr(X, "to_dask_array"):

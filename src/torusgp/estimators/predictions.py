@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from torusgp.data.blocks import is_dask
 from torusgp.estimators.attributes import FittedAttributes
 from torusgp.estimators.passes import predict_blocks
-from torusgp.estimators.validation import check_points
+from torusgp.estimators.validation import check_points, check_scale, row_scale
+from torusgp.fitting.latent import LatentTorusGP
 from torusgp.fitting.likelihoods import check_likelihood
 
 Array = NDArray[np.float64]
@@ -21,31 +22,67 @@ Array = NDArray[np.float64]
 class Predictions(FittedAttributes):
     """Methods that predict."""
 
-    likelihood: str
-
     def _points(self, X: Any) -> NDArray[Any]:
         check_is_fitted(self, "statistics_")
         return check_points(self, X, self._outcome.model)
+
+    def _scale(self, exposure: Any, points: NDArray[Any]) -> Any:
+        """Exposures of points, or scales of their noise, as a column; one where there are none."""
+        scale = row_scale(check_likelihood(self.likelihood), None, exposure)
+        if hasattr(self, "noise_"):
+            return self.noise_.scale(points)
+        if scale is None:
+            return 1.0
+        scale = np.full(len(points), scale) if np.ndim(scale) == 0 else scale
+        return check_scale(scale, "exposure", len(points))[:, None]
+
+    def _information(self, points: NDArray[Any], variance: Array) -> Any:
+        fitted = self.fitted_
+        is_skewed = isinstance(fitted, LatentTorusGP) and fitted.likelihood.is_skewed
+        return fitted.information(points, variance) if is_skewed else None  # type: ignore[attr-defined]
 
     def _squeeze_points(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         return values if self._y_ndim == 2 else values[..., 0]
 
     @overload
     def predict(
-        self, X: Any, return_std: Literal[False] = False, return_cov: Literal[False] = False, include_noise: bool = True
+        self,
+        X: Any,
+        return_std: Literal[False] = False,
+        return_cov: Literal[False] = False,
+        include_noise: bool = True,
+        exposure: Any = None,
     ) -> Array: ...
 
     @overload
     def predict(
-        self, X: Any, return_std: Literal[True], return_cov: Literal[False] = False, include_noise: bool = True
+        self,
+        X: Any,
+        return_std: Literal[True],
+        return_cov: Literal[False] = False,
+        include_noise: bool = True,
+        exposure: Any = None,
     ) -> tuple[Array, Array]: ...
 
     @overload
     def predict(
-        self, X: Any, return_std: Literal[False] = False, *, return_cov: Literal[True], include_noise: bool = True
+        self,
+        X: Any,
+        return_std: Literal[False] = False,
+        *,
+        return_cov: Literal[True],
+        include_noise: bool = True,
+        exposure: Any = None,
     ) -> tuple[Array, Array]: ...
 
-    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False, include_noise: bool = True) -> Any:
+    def predict(
+        self,
+        X: Any,
+        return_std: bool = False,
+        return_cov: bool = False,
+        include_noise: bool = True,
+        exposure: Any = None,
+    ) -> Any:
         """Predict targets.
 
         Parameters
@@ -57,7 +94,10 @@ class Predictions(FittedAttributes):
         return_cov : bool, default=False
             Also return the covariance between all points.
         include_noise : bool, default=True
-            Whether these are of new observations, or of the function itself.
+            Whether these are of new observations, or of the function itself: of counts their rate, of classes their
+            probability. See :meth:`predict_latent` for the function on the scale of its logarithm.
+        exposure : float or array-like of shape (n_samples,), optional
+            Of counts: exposures of the points; by default one.
 
         Returns
         -------
@@ -70,24 +110,58 @@ class Predictions(FittedAttributes):
         if return_std and return_cov:
             raise ValueError("return_std and return_cov cannot both be true: ask for one of them.")
         if is_dask(X):
-            return predict_blocks(self, X, return_std, return_cov, include_noise)
-        points, fitted, likelihood = self._points(X), self.fitted_, check_likelihood(self.likelihood)
-        noise = fitted.noise_variance if include_noise else np.zeros(fitted.n_outputs)
+            return predict_blocks(self, X, return_std, return_cov, include_noise, exposure)
+        points, fitted, likelihood = self._points(X), self.fitted_, self.likelihood_
+        scale = self._scale(exposure, points)
         if return_cov:
             if likelihood.name != "normal":
-                raise ValueError(f"return_cov is for likelihood='normal'; with {self.likelihood!r} use return_std.")
+                raise ValueError(f"return_cov is for likelihood='normal'; with {likelihood.name!r} use return_std.")
+            noise = fitted.noise_variance if include_noise else np.zeros(fitted.n_outputs)
+            noise = np.broadcast_to(noise * np.square(scale), (len(points), fitted.n_outputs))
             covariance = fitted.covariance(points) + np.eye(len(points))[..., None] * noise
             return self._squeeze_points(fitted.mean(points)), self._squeeze_points(covariance)
-        if not return_std and likelihood.name == "normal":
+        if not return_std and likelihood.name in ("normal", "student_t"):
             return self._squeeze_points(fitted.mean(points))
         mean, variance = fitted.mean_and_variance(points)
-        mean, std = likelihood.mean_and_std(mean, variance + noise)
+        mean, std = likelihood.mean_and_std(mean, variance, scale, include_noise, self._information(points, variance))
         return (self._squeeze_points(mean), self._squeeze_points(std)) if return_std else self._squeeze_points(mean)
 
+    @overload
+    def predict_latent(self, X: Any, return_std: Literal[False] = False) -> Array: ...
+
+    @overload
+    def predict_latent(self, X: Any, return_std: Literal[True]) -> tuple[Array, Array]: ...
+
+    def predict_latent(self, X: Any, return_std: bool = False) -> Any:
+        """Predict the function on its own scale: of counts the logarithm of their rate, of classes the log odds.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        return_std : bool, default=False
+            Also return standard deviations.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        std : ndarray of the same shape
+            With ``return_std``.
+        """
+        points = self._points(X)
+        if not return_std:
+            return self._squeeze_points(self.fitted_.mean(points))
+        mean, variance = self.fitted_.mean_and_variance(points)
+        return self._squeeze_points(mean), self._squeeze_points(np.sqrt(variance))
+
     def predict_quantiles(
-        self, X: Any, quantiles: ArrayLike = (0.025, 0.5, 0.975), include_noise: bool = True
+        self,
+        X: Any,
+        quantiles: ArrayLike = (0.025, 0.5, 0.975),
+        include_noise: bool = True,
+        exposure: Any = None,
     ) -> NDArray[np.float64]:
-        """Predict quantiles of targets.
+        """Predict quantiles of targets; those of counts are whole numbers, the smallest that reach the probability.
 
         Parameters
         ----------
@@ -97,6 +171,8 @@ class Predictions(FittedAttributes):
             Probabilities in (0, 1).
         include_noise : bool, default=True
             Whether these are of new observations, or of the function itself.
+        exposure : float or array-like of shape (n_samples,), optional
+            See :meth:`predict`.
 
         Returns
         -------
@@ -105,11 +181,35 @@ class Predictions(FittedAttributes):
         wanted = np.atleast_1d(np.asarray(quantiles, dtype=float))
         if wanted.ndim != 1 or not ((wanted > 0) & (wanted < 1)).all():
             raise ValueError(f"quantiles must be probabilities between 0 and 1, got {quantiles!r}.")
-        points, fitted = self._points(X), self.fitted_
-        mean, variance = fitted.mean_and_variance(points)
-        variance = variance + (fitted.noise_variance if include_noise else 0.0)
-        values = check_likelihood(self.likelihood).quantiles(mean, variance, wanted)
+        points = self._points(X)
+        mean, variance = self.fitted_.mean_and_variance(points)
+        scale = self._scale(exposure, points)
+        information = self._information(points, variance)
+        values = self.likelihood_.quantiles(mean, variance, wanted, scale, include_noise, information)
         return values if self._y_ndim == 2 else values[:, 0]
+
+    def log_predictive_density(self, X: Any, y: Any, exposure: Any = None) -> NDArray[np.float64]:
+        """Log density, or of counts and classes log probability, of observations.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Observations.
+        exposure : float or array-like of shape (n_samples,), optional
+            See :meth:`predict`.
+
+        Returns
+        -------
+        ndarray of the shape of y
+        """
+        points, likelihood = self._points(X), self.likelihood_
+        y = np.asarray(y, dtype=float).reshape(len(points), -1)
+        if likelihood.needs_passes:
+            likelihood.check(y[:, 0])
+        mean, variance = self.fitted_.mean_and_variance(points)
+        return self._squeeze_points(likelihood.log_predictive(y, mean, variance, self._scale(exposure, points)))
 
     @overload
     def predict_parts(
@@ -129,8 +229,8 @@ class Predictions(FittedAttributes):
     def predict_parts(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
         """Predict what each term contributes, centred on the rows of the fit.
 
-        Means add up to the prediction less ``fitted_.intercept``; with ``likelihood="log_normal"`` on the scale of the
-        logarithm. Standard deviations do not add up, since the data tell the sum better than its parts.
+        Means add up to :meth:`predict_latent` less ``fitted_.intercept``, which is the prediction itself with normal
+        noise. Standard deviations do not add up, since the data tell the sum better than its parts.
 
         Parameters
         ----------
@@ -162,7 +262,14 @@ class Predictions(FittedAttributes):
         variance = np.einsum("nppq->npq", covariance)
         return mean, self._squeeze_points(np.sqrt(np.maximum(variance, 0.0)))
 
-    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = None) -> NDArray[np.float64]:
+    def sample_y(
+        self,
+        X: Any,
+        n_samples: int = 1,
+        random_state: Any = None,
+        include_noise: bool = False,
+        exposure: Any = None,
+    ) -> NDArray[np.float64]:
         """Draw functions from the posterior: the same state gives the same functions at any points.
 
         Parameters
@@ -173,14 +280,24 @@ class Predictions(FittedAttributes):
             Number of functions.
         random_state : int, RandomState or None
             Determines the functions.
+        include_noise : bool, default=False
+            Draw observations, instead of functions: of counts counts, and not their rates.
+        exposure : float or array-like of shape (n_points,), optional
+            See :meth:`predict`.
 
         Returns
         -------
         ndarray of shape (n_points, n_samples) or (n_points, n_outputs, n_samples)
         """
-        values = self.fitted_.sample(self._points(X), n_samples, check_random_state(random_state))
-        if self.likelihood == "log_normal":
-            values = np.exp(values)
+        points, random_state = self._points(X), check_random_state(random_state)
+        values = self.fitted_.sample(points, n_samples, random_state)
+        scale = self._scale(exposure, points)
+        scale = scale[:, None] if np.ndim(scale) else scale
+        likelihood = self.likelihood_
+        if include_noise:
+            values = np.moveaxis(likelihood.sample(np.moveaxis(values, 1, -1), random_state, scale), -1, 1)
+        else:
+            values = likelihood.function(values, scale)
         return values if self._y_ndim == 2 else values[:, 0]
 
     def sample_parts(self, X: Any, n_samples: int = 1, random_state: Any = None) -> NDArray[np.float64]:

@@ -13,10 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from torusgp.data.blocks import is_dask
 from torusgp.data.sources import is_streamed
+from torusgp.estimators.noise import fit_changing_noise
 from torusgp.estimators.passes import fit_blocks, fit_stream
 from torusgp.estimators.predictions import Predictions
 from torusgp.estimators.regressor_files import load_regressor, save_regressor
-from torusgp.estimators.settings import make_compute, make_settings
+from torusgp.estimators.settings import make_compute, make_fitter, make_settings
 from torusgp.estimators.short_form import MOST_LINES, is_searched, resolve_kernel
 from torusgp.estimators.validation import (
     ObservedGradient,
@@ -24,7 +25,9 @@ from torusgp.estimators.validation import (
     check_gradient_rows,
     check_used,
     lay_gradient_rows,
+    row_scale,
 )
+from torusgp.fitting.changing_noise import ChangingNoise
 from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.fitting.fitter import Fit, Fitter, Preliminary
 from torusgp.fitting.likelihoods import check_likelihood
@@ -76,9 +79,15 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         whole cell, of which a product kernel takes the best basis. An empty collection keeps everything as given.
     intercept : bool, default=True
         Have a constant with a broad prior, whose error is part of every interval; without, the prior mean is zero.
-    likelihood : {"normal", "log_normal"}, default="normal"
-        "log_normal" models the logarithm of the targets and brings predictions back. Then the function is on the scale
-        of the logarithm, and so are evidence, parts and gradients.
+    likelihood : str or Likelihood, default="normal"
+        How targets follow from the function: "normal", "log_normal" for positive targets with relative errors,
+        "student_t" for outliers, "poisson" and "negative_binomial" for counts, "gamma" for positive targets,
+        "bernoulli" for 0 and 1; or an object of :mod:`torusgp.fitting.likelihoods`, whose parameters are then given,
+        such as ``StudentT(dof=4)``. But for "normal" and "student_t" the function is on the scale of a logarithm (of
+        odds for "bernoulli"), and so are parts and gradients. All but the first two read the rows several times.
+    noise_kernel : Expression, optional
+        What the variance of the noise depends on, such as ``Circle("hour", 24) + Line("temperature")``: its logarithm
+        is a second, small model. For "normal", "log_normal" and "student_t", and rows in memory.
     backend : {"auto", "dense", "finufft", "type3", "torch"} or Torch, default="auto"
         How sums over rows are computed; "auto" takes the cheapest one. :class:`~torusgp.Torch` says on which device,
         and how precisely.
@@ -91,6 +100,8 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
     ----------
     fitted_ : FittedTorusGP
         The fitted model, with its posterior.
+    noise_ : ChangingNoise
+        With ``noise_kernel``, the fitted model of the variance of the noise, relative to ``noise_variance_``.
     kernel_ : TorusKernel
         Kernel of variance one with the learned length scales.
     signal_variance_, noise_variance_ : float, or ndarray of shape (n_outputs,)
@@ -105,8 +116,10 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         Prior variances of these weights; that of the first, the constant, includes the intercept's.
     intercept_variance_ : float, or ndarray of shape (n_outputs,)
         Prior variance of the intercept, zero without one. It is no part of the kernel.
+    likelihood_ : Likelihood
+        With the learned values of its parameters.
     log_marginal_likelihood_ : float
-        Log evidence, summed over outputs.
+        Log evidence, summed over outputs; Laplace's approximation of it where the likelihood is not normal.
     truncation_error_ : float
         Largest error of the kernel of variance one, by the frequencies left out and by lines lying on circles.
     period_ : float or ndarray of shape (n_circles,) or of the cell
@@ -153,7 +166,8 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         n_components: int | str = "auto",
         learn: Any = ("length_scale", "signal_variance", "noise_variance"),
         intercept: bool = True,
-        likelihood: str = "normal",
+        likelihood: Any = "normal",
+        noise_kernel: Expression | None = None,
         backend: Any = "auto",
         n_threads: int | None = None,
         verbose: Any = 0,
@@ -169,6 +183,7 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         self.learn = learn
         self.intercept = intercept
         self.likelihood = likelihood
+        self.noise_kernel = noise_kernel
         self.backend = backend
         self.n_threads = n_threads
         self.verbose = verbose
@@ -181,6 +196,7 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         y: Any = None,
         sample_weight: Any = None,
         noise_scale: Any = None,
+        exposure: Any = None,
         checkpoint: Any = None,
         X_gradient: Any = None,
         gradient: Any = None,
@@ -205,6 +221,8 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
             How often each row counts.
         noise_scale : array-like of shape (n_samples,) or str, optional
             Known standard deviation of the noise of each row, up to a common factor that ``noise_variance`` learns.
+        exposure : array-like of shape (n_samples,) or str, optional
+            Of counts: for how long, or of how many, each row counts; rates are for each unit of it.
         checkpoint : path, optional
             File that holds how far a pass over a source has come: after a crash the same call goes on from there,
             and counts every row once. It stays when all is done; delete it to start anew.
@@ -221,15 +239,24 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         -------
         self
         """
+        likelihood = check_likelihood(self.likelihood)
+        scale = row_scale(likelihood, noise_scale, exposure)
         observed = ObservedGradient(X_gradient, gradient, gradient_noise_scale)
+        streamed = checkpoint is not None or is_streamed(X, y) or is_streamed(X_gradient, gradient)
+        if self.noise_kernel is not None and (is_dask(X) or streamed):
+            raise ValueError("noise_kernel needs rows in memory: give arrays, or noise_scale with the rows.")
+        if observed.is_given and (self.noise_kernel is not None or likelihood.needs_passes):
+            raise ValueError("gradient goes with likelihood='normal' and without noise_kernel: leave one of them out.")
         if is_dask(X):
             if observed.is_given:
                 raise ValueError("gradient is for arrays and sources in this process, not for Dask collections.")
-            return fit_blocks(self, X, y, sample_weight, noise_scale, checkpoint)
-        if checkpoint is not None or is_streamed(X, y) or is_streamed(X_gradient, gradient):
-            return fit_stream(self, X, y, sample_weight, noise_scale, checkpoint, observed)
+            return fit_blocks(self, X, y, sample_weight, scale, checkpoint)
+        if streamed:
+            return fit_stream(self, X, y, sample_weight, scale, checkpoint, observed)
         self.forget()
-        rows, fitter = self._first_rows(X, y, sample_weight, noise_scale, observed)
+        if self.noise_kernel is not None:
+            return fit_changing_noise(self, X, y, sample_weight, scale)
+        rows, fitter = self._first_rows(X, y, sample_weight, scale, observed)
         self.set_fit(fitter.fit_rows(rows))
         return self
 
@@ -258,6 +285,15 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         self
         """
         observed = ObservedGradient(X_gradient, gradient, gradient_noise_scale)
+        likelihood = check_likelihood(self.likelihood)
+        if likelihood.needs_passes:
+            raise ValueError(
+                f"partial_fit sees rows once, but likelihood={likelihood.name!r} has to read them again: use fit, with "
+                "a source that can be read again."
+            )
+        noise_scale = row_scale(likelihood, noise_scale, None)
+        if self.noise_kernel is not None:
+            raise ValueError("partial_fit sees rows once, but noise_kernel has to read them again: use fit.")
         if is_searched(self.period) or {"period", "lattice"} & make_settings(self).learn:
             raise ValueError(
                 "partial_fit cannot learn a period, which needs all rows at once: find it with find_period or fit on "
@@ -284,19 +320,18 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         return self
 
     def _first_rows(
-        self, X: Any, y: Any, sample_weight: Any, noise_scale: Any, observed: ObservedGradient
+        self, X: Any, y: Any, sample_weight: Any, scale: Any, observed: ObservedGradient
     ) -> tuple[Rows, Fitter]:
         """Check parameters and rows, and lay the inputs on the axes of the model."""
-        check_likelihood(self.likelihood)
         alone = observed.is_given and X is None and y is None
         seen = check_gradient_rows(self, observed, reset=True) if alone else None
         if seen is None:
-            checked = check_fit_rows(self, X, y, sample_weight, noise_scale, None, reset=True)
+            checked = check_fit_rows(self, X, y, sample_weight, scale, None, reset=True)
             seen = check_gradient_rows(self, observed, reset=False) if observed.is_given else None
         else:
             checked = Rows(seen.X[:0], np.empty((0, seen.gradient.shape[2])))
         everywhere = checked.X if seen is None else np.concatenate([checked.X, seen.X])
-        fitter = Fitter(self.resolve(everywhere), make_settings(self))
+        fitter = make_fitter(self, self.resolve(everywhere))
         check_used(checked.X, fitter.model)
         coordinates, plain = fitter.layout(checked.X)
         laid = None if seen is None else lay_gradient_rows(seen, fitter.model, fitter.layout)
@@ -316,7 +351,7 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
 
     def forget(self) -> None:
         """Drop what an earlier fit has left, and note what the next one is asked for."""
-        for leftover in ("statistics_", "_outcome", "_fit", "period_search_", "period_std_"):
+        for leftover in ("noise_", "statistics_", "_outcome", "_fit", "period_search_", "period_std_"):
             if hasattr(self, leftover):
                 delattr(self, leftover)
         given = self.get_params(deep=False)  # arrays and lists may be changed in place
@@ -337,7 +372,7 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         """The fit of the rows seen so far; learned anew after rows were added."""
         check_is_fitted(self, "statistics_")
         if self._fit is None:
-            fitter = Fitter(self._outcome.model, make_settings(self))
+            fitter = make_fitter(self, self._outcome.model)
             self.set_fit(fitter.fit_statistics(self._outcome, self.statistics_))
         assert self._fit is not None
         return self._fit
@@ -349,6 +384,10 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         if fit.fitted.compute != compute:
             self._fit = fit = replace(fit, fitted=fit.fitted.with_compute(compute))
         return fit.fitted
+
+    def set_noise(self, noise: ChangingNoise) -> None:
+        """Take over a model of the variance of the noise."""
+        self.noise_ = noise
 
     def set_noise_variance(self, noise_variance: ArrayLike) -> Self:
         """Replace the noise variance that was learned, and compute the posterior again, from the statistics alone.

@@ -11,12 +11,14 @@ import numpy as np
 from torusgp.estimators import layout1
 from torusgp.estimators.settings import Torch, make_settings
 from torusgp.estimators.short_form import DEFAULT_FAMILY
+from torusgp.fitting.changing_noise import ChangingNoise
 from torusgp.fitting.files import check_fit, fit_from_archive, fit_to_archive
-from torusgp.fitting.likelihoods import check_likelihood
+from torusgp.fitting.likelihoods import Likelihood, check_likelihood, likelihood_from_json, likelihood_to_json
 from torusgp.storage.archives import decoding, load_archive, save_archive
 from torusgp.storage.serialisation import from_json, to_json
 
 _KIND, _LAYOUT = "TorusGPRegressor", 2
+_NOISE = "noise_model_"  # before the names of arrays of a model of the noise
 _TECHNICAL = ("n_threads", "verbose", "backend")  # parameters that say how, not what
 
 
@@ -29,6 +31,9 @@ def save_regressor(model: Any, path: Any, notes: Any = None) -> None:
             f"{', '.join(changed)} changed after the fit: a file would say other things than the model does. Fit "
             "again, or set back what was changed."
         )
+    if hasattr(model, "noise_"):
+        content["noise"], own = fit_to_archive(model.noise_.fit)
+        arrays |= {f"{_NOISE}{name}": array for name, array in own.items()}
     save_archive(path, _KIND, _LAYOUT, {**content, **describe(model), "notes": notes}, arrays)
 
 
@@ -36,15 +41,24 @@ def load_regressor(cls: Any, path: Any) -> Any:
     """Read a regressor written by :func:`save_regressor`, or by an earlier version."""
     content, arrays, layout = load_archive(path, _KIND, _LAYOUT)
     with decoding(path):
-        model = _unfitted(cls, content)
-        model.forget()
-        read = layout1.fit if layout == 1 else fit_from_archive
-        check_likelihood(model.likelihood)
-        fit = read(content, arrays, make_settings(model).compute)
-        restore_inputs(model, content)
-        check_fit(fit, model.n_features_in_)
-        model.set_fit(fit)
+        model = regressor_from_archive(cls, content, arrays, layout1.fit if layout == 1 else fit_from_archive)
         model.notes_ = content.get("notes")
+    return model
+
+
+def regressor_from_archive(cls: Any, content: dict[str, Any], arrays: dict[str, Any], read: Any) -> Any:
+    """A fitted regressor from what a file holds of it; ``read`` makes the fit."""
+    model = _unfitted(cls, content)
+    model.forget()
+    check_likelihood(model.likelihood)
+    compute = make_settings(model).compute
+    fit = read(content, arrays, compute)
+    restore_inputs(model, content)
+    check_fit(fit, model.n_features_in_)
+    model.set_fit(fit)
+    if "noise" in content:
+        own = {name[len(_NOISE) :]: array for name, array in arrays.items() if name.startswith(_NOISE)}
+        model.set_noise(ChangingNoise(fit_from_archive(content["noise"], own, compute)))
     return model
 
 
@@ -77,6 +91,8 @@ def _to_stored(model: Any) -> Any:
         parameters["verbose"] = 0  # a function is not data
     if isinstance(parameters["backend"], Torch):
         parameters["backend"] = asdict(parameters["backend"])
+    if isinstance(parameters["likelihood"], Likelihood):
+        parameters["likelihood"] = likelihood_to_json(parameters["likelihood"])
     return to_json(parameters)
 
 
@@ -87,6 +103,8 @@ def _unfitted(cls: Any, content: dict[str, Any]) -> Any:
     parameters = from_json(content["estimator"])
     if isinstance(parameters.get("backend"), dict):
         parameters["backend"] = Torch(**parameters["backend"])
+    if isinstance(parameters.get("likelihood"), dict):
+        parameters["likelihood"] = likelihood_from_json(parameters["likelihood"])
     return cls(**parameters)
 
 

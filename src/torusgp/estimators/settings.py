@@ -9,12 +9,16 @@ import numpy as np
 
 from torusgp.checks import check_flag
 from torusgp.engine.backends import check_n_threads
+from torusgp.fitting.fitter import Fitter
+from torusgp.fitting.latent_fitter import LatentFitter
+from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.fitting.problem import LEARNABLE, Settings
 from torusgp.fitting.rows import Compute
 from torusgp.kernels.index_sets import IndexSet
 from torusgp.kernels.index_sets._checks import check_budget
 from torusgp.kernels.index_sets._names import check_index_set
 from torusgp.kernels.product import check_positive_array
+from torusgp.kernels.resolve import Model
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,19 @@ def make_settings(estimator: Any) -> Settings:
         make_compute(estimator.backend, estimator.n_threads),
         report,
     )
+
+
+def make_fitter(estimator: Any, model: Model) -> Fitter:
+    """What fits a model with the likelihood of an estimator."""
+    settings, likelihood = make_settings(estimator), check_likelihood(estimator.likelihood)
+    if not likelihood.needs_passes:
+        return Fitter(model, settings)
+    if settings.index_set == "learned":
+        raise ValueError(
+            f"index_set='learned' goes with likelihood='normal' and 'log_normal', not with {likelihood.name!r}: use "
+            "index_set='adaptive'."
+        )
+    return LatentFitter(model, settings, likelihood)
 
 
 def _check_bounds(bounds: Any, name: str) -> tuple[float, float]:

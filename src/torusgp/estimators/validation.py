@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from torusgp.checks import check_noise_size, check_numbers, check_size
 from torusgp.data.sources import is_streamed
 from torusgp.engine.derivatives import Partials
-from torusgp.fitting.likelihoods import check_likelihood
+from torusgp.fitting.likelihoods import LIKELIHOODS, check_likelihood
 from torusgp.fitting.rows import DerivativeRows, Rows
 from torusgp.kernels.axes import Expression
 from torusgp.kernels.resolve import Layout, Model
@@ -61,38 +61,70 @@ def check_used(X: NDArray[Any], model: Model) -> None:
         to_finite_numbers(X[:, position], torus.names[position])
 
 
+def row_scale(likelihood: Any, noise_scale: Any, exposure: Any) -> Any:
+    """What is known of each row beside its target: the scale of its noise, or its exposure."""
+    given = {"noise_scale": noise_scale, "exposure": exposure}
+    for name, value in given.items():
+        if value is not None and likelihood.takes != name:
+            those = ", ".join(repr(one) for one, kind in LIKELIHOODS.items() if kind.takes == name)
+            raise ValueError(f"likelihood={likelihood.name!r} has no {name}, which is for {those}: leave it out.")
+    return None if likelihood.takes is None else given[likelihood.takes]
+
+
+def check_scale(scale: Any, name: str, n_rows: int) -> NDArray[np.float64]:
+    """Positive numbers, one for each row."""
+    scale = column_or_1d(check_array(scale, ensure_2d=False, dtype=np.float64, input_name=name))
+    if len(scale) != n_rows:
+        raise ValueError(f"{name} must hold one number for each of the {n_rows} rows, got {len(scale)}.")
+    if not (scale > 0).all():
+        row = int(np.argmin(scale > 0))
+        raise ValueError(f"{name} must be positive, but row {row} has {scale[row]!r}: leave such rows out.")
+    return scale
+
+
+def check_targets(likelihood: Any, y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Targets of shape (n_samples, n_outputs) that the likelihood can have, on the scale that a fit wants."""
+    if not likelihood.needs_passes:
+        return likelihood.to_latent(y)
+    if y.shape[1] != 1:
+        raise ValueError(
+            f"likelihood={likelihood.name!r} takes one target at a time, got {y.shape[1]}: use scikit-learn's "
+            "MultiOutputRegressor."
+        )
+    likelihood.check(y[:, 0])
+    return y
+
+
 def check_fit_rows(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, noise_scale: Any, model: Model | None, reset: bool
+    estimator: Any, X: Any, y: Any, sample_weight: Any, scale: Any, model: Model | None, reset: bool
 ) -> Rows:
     """Checked rows: all inputs as they are for a model that is still to be made, else laid on its axes."""
+    likelihood = check_likelihood(estimator.likelihood)
     X, y = check_inputs(estimator, X, reset, y if y is not None else _missing_targets())
     if reset:
         estimator._y_ndim = y.ndim
     check_size(y, "y")
-    y = check_likelihood(estimator.likelihood).to_latent(y.astype(float, copy=False).reshape(len(y), -1))
+    y = check_targets(likelihood, y.astype(float, copy=False).reshape(len(y), -1))
     check_numbers(sample_weight, "sample_weight")
-    check_numbers(noise_scale, "noise_scale")
+    check_numbers(scale, likelihood.takes or "noise_scale")
     if sample_weight is not None:
         sample_weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         if not sample_weight.any():
             raise ValueError("sample_weight is zero for every row: nothing is left to learn from.")
         check_size(sample_weight, "sample_weight")
-    if noise_scale is not None:
-        noise_scale = column_or_1d(check_array(noise_scale, ensure_2d=False, dtype=np.float64))
-        check_consistent_length(X, noise_scale)
-        if not (noise_scale > 0).all():
-            raise ValueError(f"noise_scale must be positive, its smallest value is {noise_scale.min()!r}.")
-        check_noise_size(noise_scale)
+    if scale is not None:
+        scale = check_scale(scale, likelihood.takes, len(X))
+        check_noise_size(scale)
     if sample_weight is not None and not sample_weight.all():  # such rows are none: they must not widen a range
         counted = sample_weight > 0
         X, y, sample_weight = X[counted], y[counted], sample_weight[counted]
-        noise_scale = None if noise_scale is None else noise_scale[counted]
+        scale = None if scale is None else scale[counted]
     if model is None:
-        return Rows(X, y, sample_weight, noise_scale)
+        return Rows(X, y, sample_weight, scale)
     check_used(X, model)
     layout = Layout(model.torus, tuple(column.input for column in model.columns))
     coordinates, plain = layout(X)
-    return Rows(coordinates, y, sample_weight, noise_scale, plain)
+    return Rows(coordinates, y, sample_weight, scale, plain)
 
 
 def check_gradient_rows(estimator: Any, given: ObservedGradient, reset: bool) -> DerivativeRows:

@@ -9,9 +9,13 @@ from typing import Any
 import numpy as np
 
 from torusgp.engine.statistics import SufficientStatistics
+from torusgp.engine.working import WorkingStatistics
 from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.fitting.fitter import Fit, Preliminary
+from torusgp.fitting.latent import Latent, LatentTorusGP
+from torusgp.fitting.latent_fitter import Progress
 from torusgp.fitting.learning import Learned, Round
+from torusgp.fitting.likelihoods import likelihood_from_json, likelihood_to_json
 from torusgp.fitting.parameters import Parameter, Parameters
 from torusgp.fitting.prior import NOISE, Prior
 from torusgp.fitting.rows import Compute
@@ -177,28 +181,39 @@ def fit_to_archive(fit: Fit) -> tuple[dict[str, Any], dict[str, Any]]:
     arrays["noise_variance"] = fit.fitted.noise_variance
     if fit.fitted.spectrum is not None:
         arrays["spectrum"] = fit.fitted.spectrum
-    more = {"statistics": statistics, "center": fit.fitted.center, "noise_unit": fit.fitted.prior.noise_unit}
-    return {**content, **more}, arrays
+    content |= {"statistics": statistics, "center": fit.fitted.center, "noise_unit": fit.fitted.prior.noise_unit}
+    if isinstance(fit.fitted, LatentTorusGP):
+        content["latent"] = {
+            "likelihood": likelihood_to_json(fit.fitted.likelihood),
+            "laplace_evidence": fit.fitted.laplace_evidence,
+            "n_passes": fit.fitted.n_passes,
+        }
+    return content, arrays
 
 
 def fit_from_archive(content: dict[str, Any], arrays: dict[str, Any], compute: Compute) -> Fit:
     """Invert :func:`fit_to_archive`."""
     outcome = outcome_from_archive(content, arrays)
     sums = {name[11:]: array for name, array in arrays.items() if name.startswith("statistics_")}
-    statistics = SufficientStatistics.from_archive(content["statistics"], sums)
+    latent = content.get("latent")
+    kind = SufficientStatistics if latent is None else WorkingStatistics
+    statistics = kind.from_archive(content["statistics"], sums)
     model = outcome.model
     unit = _positive(content.get("noise_unit", 1.0))
     prior = Prior(model.torus, model.terms, model.columns, arrays["intercept_variance"], model.has_trend, unit)
-    fitted = FittedTorusGP(
+    parts = (
         prior,
-        outcome.learned.parameters,
+        outcome.learned.parameters.with_value(NOISE, arrays["noise_variance"]),
         outcome.learned.index_set,
         statistics,
         content["center"],
         arrays.get("spectrum"),
         compute,
     )
-    fitted = fitted.with_noise_variance(arrays["noise_variance"])
+    if latent is None:
+        fitted = FittedTorusGP(*parts)
+    else:
+        fitted = LatentTorusGP(*parts, **(latent | {"likelihood": likelihood_from_json(latent["likelihood"])}))
     return Fit(model, fitted, outcome.learned, outcome.nyquist, outcome.period_std)
 
 
@@ -215,3 +230,22 @@ def check_fit(fit: Fit, n_inputs: int) -> None:
         mean, variance = fitted.mean_and_variance(point)
     if not (np.isfinite([*mean.ravel(), *variance.ravel(), fitted.log_evidence]).all() and (variance >= 0).all()):
         raise ValueError(f"the model would predict {mean.ravel()} with the variance {variance.ravel()}.")
+
+
+def progress_to_archive(model: Model, progress: Progress) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Where a fit of several passes stands, as content for JSON and arrays."""
+    learned = Learned(progress.parameters, progress.index_set, np.nan)
+    content, arrays = outcome_to_archive(Preliminary(model, learned))
+    latent = progress.latent
+    content |= {"likelihood": likelihood_to_json(progress.likelihood), "offset": latent.offset}
+    return content, {**arrays, "weights": latent.weights, "units": np.stack(latent.units)}
+
+
+def progress_from_archive(content: dict[str, Any], arrays: dict[str, Any]) -> tuple[Model, Progress]:
+    """Invert :func:`progress_to_archive`."""
+    outcome = outcome_from_archive(content, arrays)
+    parameters, index_set = outcome.learned.parameters, outcome.learned.index_set
+    latent = Latent(
+        content["offset"], index_set.frequencies, parameters.period, arrays["weights"], tuple(arrays["units"])
+    )
+    return outcome.model, Progress(parameters, index_set, likelihood_from_json(content["likelihood"]), latent)

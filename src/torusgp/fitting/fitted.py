@@ -187,9 +187,12 @@ class FittedTorusGP:
 
     def plain(self, X: NDArray[Any]) -> NDArray[np.float64]:
         """Plain columns of inputs, in the units of the model."""
-        values = self.layout.plain_columns(X)
+        return self.plain_in_units(self.layout.plain_columns(X), len(X))
+
+    def plain_in_units(self, values: NDArray[np.float64] | None, n_samples: int) -> NDArray[np.float64]:
+        """Plain columns in the units of the model, from those of the rows."""
         if values is None:
-            return np.empty((len(X), 0))
+            return np.empty((n_samples, 0))
         mean, spread = self.statistics.plain_units()
         return (values - mean) / spread
 
@@ -203,13 +206,16 @@ class FittedTorusGP:
 
     def _located(self, X: NDArray[Any]) -> tuple[Any, Any]:
         """Points, as the implementation of choice wants them, and its predictor."""
-        frequencies, period = self.index_set.frequencies, self.parameters.period
-        coordinates = self.prior.torus.coordinates(X, period)
+        return self._located_at(self.prior.torus.coordinates(X, self.parameters.period))
+
+    def _located_at(self, coordinates: NDArray[np.float64]) -> tuple[Any, Any]:
+        """The same from coordinates on the axes."""
+        frequencies, period, n_points = self.index_set.frequencies, self.parameters.period, len(coordinates)
         extent = self._space.extent(coordinates)
-        name = self.compute.choose(frequencies, len(X), self._space, extent)
-        key = (name, count_threads(self.compute.n_threads, len(X)))
+        name = self.compute.choose(frequencies, n_points, self._space, extent)
+        key = (name, count_threads(self.compute.n_threads, n_points))
         if key not in self._predictors:
-            arguments = frequencies, self._fourier, len(X), self._space, extent
+            arguments = frequencies, self._fourier, n_points, self._space, extent
             self._predictors[key] = self.compute.make_predictor(*arguments)
         return self._predictors[key].locate(coordinates, period), self._predictors[key]
 
@@ -233,9 +239,14 @@ class FittedTorusGP:
 
     def mean_and_variance(self, X: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Posterior mean and variance of the function, each of shape (n_samples, n_outputs)."""
-        phases, predictor = self._located(X)
-        mean, variance = np.empty((len(X), self.n_outputs)), np.empty((len(X), self.n_outputs))
-        plain = self.plain(X)
+        return self.mean_and_variance_at(self.prior.torus.coordinates(X, self.parameters.period), self.plain(X))
+
+    def mean_and_variance_at(
+        self, coordinates: NDArray[np.float64], plain: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The same from coordinates on the axes, and plain columns in the units of the model."""
+        phases, predictor = self._located_at(coordinates)
+        mean, variance = np.empty((len(phases), self.n_outputs)), np.empty((len(phases), self.n_outputs))
         for output in range(self.n_outputs):
             mean[:, output], variance[:, output] = predictor.mean_and_variance(phases, output)
             if self.prior.columns:

@@ -153,8 +153,9 @@ class _Objective:
         start: Parameters,
         moves: PeriodMoves | None,
         floor: bool = True,
+        tilt: NDArray[np.float64] | None = None,
     ):
-        self._provider, self._prior, self._set = provider, prior, index_set
+        self._provider, self._prior, self._set, self._tilt = provider, prior, index_set, tilt
         self._start, self._moves = start, moves
         self._floor = floor and bool(start.entry(NOISE).learned.any())
         self._fixed = provider(index_set, start) if moves is None else None
@@ -191,7 +192,11 @@ class _Objective:
             by_phase = self._provider.inverse_cell_gradient(self._set, here, total.results)
             steps = self._moves.gradient(by_phase) + at.by_period(total.by_column, self._moves, by_dropped)
             vector_gradient = np.append(vector_gradient, steps)
-        return -total.log_evidence, -vector_gradient
+        value = total.log_evidence
+        if self._tilt is not None:
+            value += float(self._tilt @ (vector - self._start.to_vector()))
+            vector_gradient = vector_gradient + self._tilt
+        return -value, -vector_gradient
 
 
 def maximise(
@@ -202,6 +207,8 @@ def maximise(
     moves: PeriodMoves | None = None,
     max_iter: int = 100,
     floor: bool = True,
+    tilt: NDArray[np.float64] | None = None,
+    reach: float = np.inf,
 ) -> Learned:
     """Maximise the evidence over what is learned for a fixed set of frequencies.
 
@@ -222,14 +229,19 @@ def maximise(
     floor : bool, default=True
         Whether a learned noise variance is at least what the set leaves out of the kernel; not of a set that was
         chosen by the data.
+    tilt : ndarray of shape (n_learned,), optional
+        Slope in the logarithms of what is learned that the statistics do not show: it is added to the evidence.
+    reach : float, optional
+        Largest change of these logarithms.
 
     Returns
     -------
     Learned
     """
-    objective = _Objective(provider, prior, index_set, start, moves, floor)
+    objective = _Objective(provider, prior, index_set, start, moves, floor, tilt=tilt)
     limits = start.limits()
     first = start.to_vector()
+    limits = np.clip(limits, (first - reach)[:, None], (first + reach)[:, None])
     if moves is not None:
         limits = np.concatenate([limits, moves.limits(start.period)])
         first = np.append(first, np.zeros(moves.size))

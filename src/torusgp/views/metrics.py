@@ -1,4 +1,4 @@
-"""Losses that judge a predicted distribution, not only its mean."""
+"""Losses that evaluate a predicted distribution, not only its mean."""
 
 import numpy as np
 
@@ -47,5 +47,74 @@ def mean_negative_log_loss_scorer(estimator, X, y):
     -------
     float
     """
+    if hasattr(estimator, "log_predictive_density"):  # of whatever likelihood
+        return float(np.mean(estimator.log_predictive_density(X, y)))
     mean, std = estimator.predict(X, return_std=True)
     return -mean_negative_log_loss(np.reshape(y, np.shape(mean)), mean, std)
+
+
+def pinball_loss(y_true, quantiles, levels):
+    """Mean loss of predicted quantiles: what is missed costs the level above, and one minus the level below.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        Observations.
+    quantiles : array-like of shape (n_samples, n_levels)
+        Predicted quantiles.
+    levels : array-like of shape (n_levels,)
+        Their probabilities.
+
+    Returns
+    -------
+    ndarray of shape (n_levels,)
+
+    Examples
+    --------
+    >>> pinball_loss([1.0], [[0.0, 3.0]], [0.25, 0.75]).tolist()
+    [0.25, 0.5]
+    """
+    y_true, quantiles, levels = (np.asarray(values, dtype=float) for values in (y_true, quantiles, levels))
+    missed = y_true[:, None] - quantiles
+    return np.mean(np.maximum(levels * missed, (levels - 1) * missed), axis=0)
+
+
+def crps(y_true, quantiles, levels):
+    """Continuous ranked probability score: twice the pinball loss, on average over levels that cover (0, 1) evenly.
+
+    Parameters
+    ----------
+    y_true, quantiles, levels
+        See :func:`pinball_loss`.
+
+    Returns
+    -------
+    float
+        In the units of the observations; of a certain prediction the absolute error.
+    """
+    return float(2 * np.mean(pinball_loss(y_true, quantiles, levels)))
+
+
+def deviance(likelihood, y_true, mean, scale=1.0):
+    """Mean deviance of counts, or of positive targets: twice the log density that the best mean of each would add.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        Poisson, negative binomial or Gamma.
+    y_true, mean : array-like of shape (n_samples,)
+        Observations and their predicted means.
+    scale : float or ndarray, default=1.0
+        Exposures.
+
+    Returns
+    -------
+    float
+    """
+    y_true, mean = np.asarray(y_true, dtype=float), np.asarray(mean, dtype=float)
+    exposure = scale if likelihood.takes == "exposure" else 1.0
+    best, found = (
+        likelihood.derivatives(y_true, np.log(np.maximum(value, 1e-300) / exposure), exposure).log_density
+        for value in (y_true, mean)
+    )
+    return float(2 * np.mean(best - found))

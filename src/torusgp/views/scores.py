@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -10,10 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from torusgp.views.autocorrelation import autocorrelation, correlation_time
-from torusgp.views.metrics import mean_negative_log_loss
+from torusgp.views.metrics import crps, deviance, mean_negative_log_loss
 
 COVERAGE = 0.95  # of the intervals that are looked at first
 MIDDLE = 0.5  # of the intervals that tell whether errors are roughly normal
+_LEVELS = np.concatenate([[0.025], np.arange(0.05, 0.96, 0.1), [0.975]])  # the inner ones are of equal weight
+_INTERVALS = ((0, -1), (3, -4))  # of 95 and of 50 %
+_WITH_DEVIANCE = ("poisson", "negative_binomial", "gamma")
 _CLEAR = 3.0  # standard errors that chance does not allow
 _LIKELY = 2.0  # standard errors within which a skill may be none
 _SMALL = 0.1  # skill that few rows must not be taken for none
@@ -51,6 +54,9 @@ class Scores:
     middle, middle_std : float or None
         Share of the observations inside the 50 % intervals, and the error that chance gives it where intervals are
         right. None in files of before it was looked at.
+    crps, deviance, brier : float or None
+        Of likelihoods other than the normal one: continuous ranked probability score, in the units of the target; mean
+        deviance of counts and positive targets; mean squared error of probabilities.
     """
 
     n_rows: int
@@ -65,6 +71,53 @@ class Scores:
     bias_std: float | None = None
     middle: float | None = None
     middle_std: float | None = None
+    crps: float | None = None
+    deviance: float | None = None
+    brier: float | None = None
+
+    @classmethod
+    def from_model(
+        cls, model: Any, X: Any, observed: NDArray[np.float64], rows: str, *, exposure: Any = None, **others: Any
+    ) -> Self:
+        """Compare observations with the predictions of a regressor, by the rules of its likelihood.
+
+        Parameters
+        ----------
+        model : TorusGPRegressor
+            Fitted regressor of one target.
+        X : array-like of shape (n_rows, n_features)
+            Inputs.
+        observed : ndarray of shape (n_rows,)
+            Observations.
+        rows : str
+            Which rows they are.
+        exposure : array-like of shape (n_rows,), optional
+            Of counts.
+        **others
+            See :meth:`from_predictions`.
+        """
+        likelihood = model.likelihood_
+        mean, std = model.predict(X, return_std=True, exposure=exposure)
+        _, rate_std = model.predict(X, return_std=True, include_noise=False, exposure=exposure)
+        noise_std = np.sqrt(np.maximum(np.where(np.isfinite(std), std, 0.0) ** 2 - rate_std**2, 0.0))
+        finite = np.where(np.isfinite(std) & (std > 0), std, 1.0)  # what follows from it is replaced below
+        base = cls.from_predictions(observed, mean, finite, rows, **{"noise_std": noise_std, **others})
+        quantiles = model.predict_quantiles(X, _LEVELS, exposure=exposure)
+        inside = [
+            np.mean((observed >= quantiles[:, low]) & (observed <= quantiles[:, high])) for low, high in _INTERVALS
+        ]
+        is_class = likelihood.name == "bernoulli"
+        scale = 1.0 if exposure is None else np.asarray(exposure, dtype=float)
+        return replace(
+            base,
+            mnll=float(-np.mean(model.log_predictive_density(X, observed, exposure=exposure))),
+            coverage=float(inside[0]),
+            middle=None if likelihood.is_discrete else float(inside[1]),  # of few whole numbers it says nothing
+            middle_std=None if likelihood.is_discrete else base.middle_std,
+            crps=crps(observed, quantiles[:, 1:-1], _LEVELS[1:-1]),
+            deviance=deviance(likelihood, observed, mean, scale) if likelihood.name in _WITH_DEVIANCE else None,
+            brier=float(np.mean((observed - mean) ** 2)) if is_class else None,
+        )
 
     @classmethod
     def from_predictions(

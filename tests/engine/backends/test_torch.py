@@ -224,7 +224,7 @@ def test_the_setting_of_products_is_put_back(precision, before, monkeypatch):
     settings = torch.backends.cuda.matmul
     name = "fp32_precision" if hasattr(settings, "fp32_precision") else "allow_tf32"
     sums, seen = TorchSums(FREQUENCIES, 2, "cpu", precision), []
-    monkeypatch.setattr(sums, "_add_products", lambda columns: seen.append(getattr(settings, name)))
+    monkeypatch.setattr(sums, "_add_products", lambda columns, sign: seen.append(getattr(settings, name)))
     with single_products("tf32" if before else "float32"):
         chosen = getattr(settings, name)
         sums.add_chunk(*make_rows())

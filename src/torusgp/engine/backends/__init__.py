@@ -1,6 +1,6 @@
 """How sums over rows, predictions and factors are computed: one chooser, implementations with the same verbs.
 
-Sums (``add_chunk``, ``add``, ``gram``, ``moments``) are gathered from data and count the rows they add (``n_rows``),
+Sums (``add_weighted``, ``add``, ``gram``, ``moments``) are gathered from data and count the rows they add (``n_rows``),
 predictors (``mean``, ``variance``, ``gradient``, ...) evaluate a posterior, and algebras (``factor``) factor its
 precision. ``dense`` is the reference;
 ``finufft`` gives the same in a time that hardly depends on the number of columns, for up to three dimensions, and

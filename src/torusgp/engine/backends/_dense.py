@@ -25,7 +25,19 @@ def stored_count(arrays):
     return int(arrays.get("n_rows", 0))
 
 
-class ColumnSums:
+class RowSums:
+    """Sums over rows, which implementations add with ``add_weighted``."""
+
+    def add_chunk(self, phases, precision, targets):
+        """Add rows: phases (n, dimension), precision (n,), targets (n, n_outputs)."""
+        self.add_weighted(phases, precision, precision[:, None] * targets)
+
+    def add_weighted(self, phases, precision, weighted):
+        """The same with targets times their precision, which may then be zero or negative."""
+        raise NotImplementedError
+
+
+class ColumnSums(RowSums):
     """Sums that are kept for each pair of columns of a fixed list of frequencies."""
 
     locate = staticmethod(to_phases)
@@ -66,21 +78,27 @@ class GramSums(ColumnSums):
         self._moments = np.zeros((n_columns, n_outputs))
         self.rounding = 4 * np.finfo(float).eps
 
-    def add_chunk(self, phases, precision, targets):
-        """Add rows: phases (n, dimension), precision (n,), targets (n, n_outputs)."""
-        scale = np.sqrt(precision)[:, None]
+    def add_weighted(self, phases, precision, weighted):
+        """Add rows: phases (n, dimension), precision (n,), which may be negative, weighted targets (n, n_outputs)."""
+        scale = np.sqrt(np.maximum(precision, 0.0))[:, None]
         buffer = np.empty((0, 0))
         for rows in _chunks(len(phases), len(self._gram)):
             size = rows.stop - rows.start
             if len(buffer) < size:
                 buffer = np.empty((size, len(self._gram)))
-            weighted = columns(phases[rows], self.frequencies, out=buffer[:size])
-            if (precision[rows] != 1).any():
-                weighted *= scale[rows]
+            features = columns(phases[rows], self.frequencies, out=buffer[:size])
+            self._moments += features.T @ weighted[rows]
+            negative = precision[rows] < 0
             # the transpose of a C-ordered array is what the Fortran routine wants: no copy is made
-            self._gram = dsyrk(1.0, weighted.T, beta=1.0, c=self._gram, overwrite_c=True)
-            self._moments += weighted.T @ (scale[rows] * targets[rows])
+            if negative.any():
+                below = features[negative] * np.sqrt(-precision[rows][negative])[:, None]
+                self._gram = dsyrk(-1.0, below.T, beta=1.0, c=self._gram, overwrite_c=True)
             self.n_rows += size
+            if not precision[rows].any():
+                continue
+            if (precision[rows] != 1).any():
+                features *= scale[rows]
+            self._gram = dsyrk(1.0, features.T, beta=1.0, c=self._gram, overwrite_c=True)
 
     def add(self, other, factor=1.0, offset=0.0):
         """Add the sums of other rows, whose targets become ``factor * target + offset``."""

@@ -12,7 +12,7 @@ from functools import lru_cache
 import finufft
 import numpy as np
 
-from torusgp.engine.backends._dense import DensePredictor, stored_count
+from torusgp.engine.backends._dense import DensePredictor, RowSums, stored_count
 from torusgp.engine.backends._threads import count_threads
 from torusgp.kernels.product import to_phases
 
@@ -23,7 +23,7 @@ _PREDICTION_TOLERANCE = 1e-12  # of the largest value of a polynomial
 _GRADIENT_TOLERANCE = 1e-10  # the same for derivatives of the evidence, which only steer a search
 
 
-class ModeSums:
+class ModeSums(RowSums):
     """Sums of exponentials over rows, on a box of modes that serves every set of frequencies inside it."""
 
     name = "finufft"
@@ -58,22 +58,22 @@ class ModeSums:
         grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(self.box))
         return grid[len(grid) // 2 :]  # lexicographic order: the zero vector is in the middle
 
-    def add_chunk(self, phases, precision, targets):
-        """Add rows: phases (n, dimension), precision (n,), targets (n, n_outputs)."""
+    def add_weighted(self, phases, precision, weighted):
+        """Add rows: phases (n, dimension), precision (n,), which may be negative, weighted targets (n, n_outputs)."""
         for start in range(0, len(phases), _CHUNK_ROWS):
             rows = slice(start, start + _CHUNK_ROWS)
-            self._add_rows(np.ascontiguousarray(phases[rows].T), precision[rows], targets[rows])
+            self._add_rows(np.ascontiguousarray(phases[rows].T), precision[rows], weighted[rows])
 
-    def _add_rows(self, points, precision, targets):
-        sizes, targets = of_size_one(targets)
-        packed = pack(precision, targets)
+    def _add_rows(self, points, precision, weighted):
+        sizes, weighted = of_size_one(weighted, precision)
+        packed = pack(precision, weighted)
         transform = self._transform(points, packed, self._weights.shape)
         mirrored = np.conj(_reversed(transform))
         self._weights += (transform + mirrored) / 2
         inner = tuple(slice(k, -k if k else None) for k in self.box)
         self._targets[0] += (transform[inner] - mirrored[inner]) * (sizes[0] / 2j)
-        for first in range(1, targets.shape[1], 2):
-            transform = self._transform(points, pack(precision, targets, first), self._targets.shape[1:])
+        for first in range(1, weighted.shape[1], 2):
+            transform = self._transform(points, pack(precision, weighted, first), self._targets.shape[1:])
             add_pair(self._targets, first, transform, np.conj(_reversed(transform)), sizes)
         self.n_rows += len(precision)
 
@@ -279,22 +279,22 @@ class NufftPredictor(DensePredictor):
         return {**self.__dict__, "_variances": {}}
 
 
-def of_size_one(targets):
-    """Largest absolute values of targets, and targets over them: errors are relative to the larger of a pair."""
-    sizes = np.abs(targets).max(axis=0, initial=0.0)
+def of_size_one(weighted, precision):
+    """Sizes of weighted targets beside the precisions, and them over these: errors are relative to the larger."""
+    sizes = np.abs(weighted).max(axis=0, initial=0.0) / (np.abs(precision).max(initial=0.0) or 1.0)
     sizes[sizes == 0] = 1.0
-    return sizes, targets / sizes
+    return sizes, weighted / sizes
 
 
-def pack(precision, targets, first=None):
+def pack(precision, weighted, first=None):
     """Strengths of one complex transform: the weights and the first target, or two targets from a number on.
 
     Transforms of real strengths are Hermitian, which parts them again.
     """
     if first is None:
-        return precision * (1 + 1j * targets[:, 0])
-    pair = targets[:, first : first + 2]
-    return precision * (pair[:, 0] + (1j * pair[:, 1] if pair.shape[1] == 2 else 0))
+        return precision + 1j * weighted[:, 0]
+    pair = weighted[:, first : first + 2]
+    return pair[:, 0] + (1j * pair[:, 1] if pair.shape[1] == 2 else 0)
 
 
 def add_pair(sums, first, transform, mirrored, sizes):

@@ -63,12 +63,12 @@ class TorchSums(ColumnSums):
     def _zeros(self, *shape):
         return torch.zeros(shape, dtype=torch.float64, device=self.device)
 
-    def add_chunk(self, phases, precision, targets):
-        """Add rows: phases (n, dimension), precision (n,), targets (n, n_outputs)."""
+    def add_weighted(self, phases, precision, weighted):
+        """Add rows: phases (n, dimension), precision (n,), which may be negative, weighted targets (n, n_outputs)."""
         if len(phases) == 0:
             return
         dimension = phases.shape[1]
-        scale = np.sqrt(precision)[:, None]
+        is_plain, has_negative = bool((precision == 1).all()), bool((precision < 0).any())
         bytes_per_row = self._columns_of.width * (12 if self.precision == "float64" else 16)
         step = chunk_rows(self.device, bytes_per_row, len(phases))
         workspace = self._columns_of.workspace(step)
@@ -76,13 +76,17 @@ class TorchSums(ColumnSums):
         with single_products(self.precision):
             for start in range(0, len(phases), step):
                 rows = slice(start, start + step)
-                packed = to_device(np.hstack([phases[rows], scale[rows], scale[rows] * targets[rows]]), self.device)
-                weighted = packed[:, dimension:]  # the constant and the targets
-                columns = self._columns_of.evaluate(packed[:, :dimension], weighted[:, :1], workspace)
+                packed = to_device(np.hstack([phases[rows], precision[rows, None], weighted[rows]]), self.device)
+                weights = packed[:, dimension : dimension + 1]
+                columns = self._columns_of.evaluate(packed[:, :dimension], torch.ones_like(weights), workspace)
                 # not addmm_, here and below: it may add row after row to a sum that is already large
-                self._moments += columns.T @ weighted
-                for some in self._to_precision(columns).split(rows_at_once(self.precision)):
-                    self._add_products(some)
+                self._moments += columns.T @ packed[:, dimension:]
+                if not is_plain:
+                    columns *= weights.abs().sqrt()
+                columns, at_once = self._to_precision(columns), rows_at_once(self.precision)
+                signs = weights.sign().to(columns.dtype).split(at_once)
+                for some, sign in zip(columns.split(at_once), signs, strict=True):
+                    self._add_products(some, sign if has_negative else None)
                 self.n_rows += len(packed)
                 previous = self._wait_for(previous)
 
@@ -104,9 +108,10 @@ class TorchSums(ColumnSums):
             round_to_tf32(columns)
         return columns
 
-    def _add_products(self, columns):
+    def _add_products(self, columns, sign):
         for (start, end), block in zip(self._bounds, self._blocks, strict=True):
-            block += columns[:, :end].T @ columns[:, start:end]
+            own = columns[:, start:end]
+            block += columns[:, :end].T @ (own if sign is None else sign * own)
 
     def add(self, other, factor=1.0, offset=0.0):
         """Add the sums of other rows, whose targets become ``factor * target + offset``."""

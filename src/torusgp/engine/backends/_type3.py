@@ -302,32 +302,32 @@ class Type3Sums(ColumnSums):
         result.n_threads, result.n_rows, result._angle_error = 1, 0, 0.0
         return result
 
-    def add_chunk(self, X, precision, targets):
-        """Add rows: coordinates (n, dimension), precision (n,), targets (n, n_outputs)."""
+    def add_weighted(self, X, precision, weighted):
+        """Add rows: coordinates (n, dimension), precision (n,), which may be negative, weighted targets."""
         if self._merged is None:
             both = np.concatenate([self._pairs.own, len(self._pairs.modes) - 1 - self._pairs.own])
             self._merged = _Waves(self.space, self._pairs.modes), _Waves(self.space, self._pairs.modes[both])
         for start in range(0, len(X), _CHUNK_ROWS):
             rows = slice(start, start + _CHUNK_ROWS)
-            self._add_rows(X[rows], precision[rows], targets[rows])
+            self._add_rows(X[rows], precision[rows], weighted[rows])
 
-    def _add_rows(self, X, precision, targets):
+    def _add_rows(self, X, precision, weighted):
         waves, few = self._merged
-        sizes, targets = of_size_one(targets)
+        sizes, weighted = of_size_one(weighted, precision)
         threads = count_threads(self.n_threads, len(X))
         for rows, differences, phases in waves.pieces(X):
             turns, merging = waves.turns(differences)
             self._angle_error = max(self._angle_error, 2 * np.finfo(float).eps * turns + merging)
             factor = waves.factor(phases)
-            packed = pack(precision[rows], targets[rows])
+            packed = pack(precision[rows], weighted[rows])
             transform = waves.sum(differences, packed, self.tolerance, threads) * factor
             mirrored = np.conj(transform[::-1])
             self._weights += (transform + mirrored) / 2
             self._targets[0] += (transform - mirrored)[self._pairs.own] * (sizes[0] / 2j)
-            if targets.shape[1] > 1:
+            if weighted.shape[1] > 1:
                 factor = few.factor(phases)
-            for first in range(1, targets.shape[1], 2):
-                packed = pack(precision[rows], targets[rows], first)
+            for first in range(1, weighted.shape[1], 2):
+                packed = pack(precision[rows], weighted[rows], first)
                 transform, mirrored = np.split(few.sum(differences, packed, self.tolerance, threads) * factor, 2)
                 add_pair(self._targets, first, transform, np.conj(mirrored), sizes)
         self.n_rows += len(X)

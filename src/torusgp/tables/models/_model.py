@@ -9,6 +9,7 @@ from scipy.special import ndtri
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.fitting.schedule import limited_blas
 from torusgp.tables.models._files import from_notes, load_regressor, to_notes
 from torusgp.tables.models._holdout import hold_out
@@ -83,6 +84,13 @@ class TableModel(BaseEstimator):
         each row counts. Their common factor is learned, since error bars are often too small or too large alike: the
         noise of a row has the standard deviation ``noise_factor_`` times its own. Predictions of tables that have this
         column have the noise of their rows, others that of a typical row (the root mean square of the rows fitted).
+    likelihood : str or Likelihood, default="normal"
+        How the target follows from the function, such as "negative_binomial" for counts; see
+        :class:`~torusgp.TorusGPRegressor`.
+    exposure : str, optional
+        Column of exposures of counts: positive numbers. Rates are for each unit of it.
+    noise_by : sequence of str, optional
+        Inputs that the variance of the noise depends on: those that repeat, such as "hour_of_day", or columns of terms.
     redundancy : float or "auto", default="auto"
         Number of rows over their effective sample size, as the noise of neighbouring rows is autocorrelated. "auto"
         estimates it where ``time`` orders the rows, and takes them for independent otherwise; see
@@ -159,6 +167,9 @@ class TableModel(BaseEstimator):
         learn_period=(),
         terms=None,
         noise=None,
+        likelihood="normal",
+        exposure=None,
+        noise_by=None,
         redundancy="auto",
         kernel="squared_exponential",
         n_components="auto",
@@ -177,6 +188,9 @@ class TableModel(BaseEstimator):
         self.learn_period = learn_period
         self.terms = terms
         self.noise = noise
+        self.likelihood = likelihood
+        self.exposure = exposure
+        self.noise_by = noise_by
         self.redundancy = redundancy
         self.kernel = kernel
         self.n_components = n_components
@@ -245,14 +259,10 @@ class TableModel(BaseEstimator):
                 self._fit(rows.take(~held))
             tested = rows.take(held)
             self._report("predicting the rows held out")
-            mean, std = self._predict(tested)
-            self.scores_ = Scores.from_predictions(
-                tested.y,
-                mean,
-                std,
+            self.scores_ = self._scores(
+                tested,
                 words,
                 constant=np.mean(rows.y[~held]),
-                noise_std=self._noise_std(tested),
                 redundancy=None if rows.order is None else self.redundancy_,
             )
             self.is_refitted_ = bool(refit)
@@ -280,7 +290,7 @@ class TableModel(BaseEstimator):
         y = inputs.read_numbers(frame, self.target, source)
         columns = inputs.read(frame, source)
         order = inputs.read_order(frame, source, columns)
-        scale = read_noise(frame, self.noise, source, inputs)
+        scale = read_noise(frame, self._scale_column, source, inputs)
         needed = [y, *columns.values(), *unless_input(order, columns), *unless_input(scale, columns)]
         complete = find_complete(needed, source, self.drop_missing)
         self.n_dropped_ = int(np.sum(~complete))
@@ -298,8 +308,8 @@ class TableModel(BaseEstimator):
     def _fit(self, rows, start=1.0):
         if np.ptp(rows.y) == 0:
             raise TableError(f"Column {self.target!r} is {rows.y[0]:g} in all {len(rows.y)} rows to learn from.")
-        self._typical_scale = 1.0 if rows.scale is None else float(np.sqrt(np.mean(rows.scale**2)))
-        if rows.scale is not None:  # the noise variance that is learned is then that of a typical row
+        self._typical_scale = 1.0 if self.noise is None else float(np.sqrt(np.mean(rows.scale**2)))
+        if self.noise is not None:  # the noise variance that is learned is then that of a typical row
             rows = replace(rows, scale=rows.scale / self._typical_scale)
         self.model_, self.redundancy_, self.correlation_ = fit_regressor(self, rows, start, self._report)
         self._set_noise_factor()
@@ -351,7 +361,11 @@ class TableModel(BaseEstimator):
         rows, complete = self._read_inputs(frame, source)
         mean, std = self._predict(rows)
         values = {"mean": mean, "std": std}
-        values |= {name: mean + ndtri(one) * std for name, one in zip(names, quantiles, strict=True)}
+        if self._is_plain:
+            values |= {name: mean + ndtri(one) * std for name, one in zip(names, quantiles, strict=True)}
+        else:
+            found = self.model_.predict_quantiles(rows.X, quantiles, exposure=rows.scale)
+            values |= dict(zip(names, found.T, strict=True))
         return pandas.DataFrame(values, index=frame.index[complete])
 
     def evaluate(self, frame, *, source=TABLE):
@@ -369,12 +383,29 @@ class TableModel(BaseEstimator):
         Scores
         """
         frame, source = to_table(frame, source)
-        rows = self._read_targets(frame, source)
-        mean, std = self._predict(rows)
-        return Scores.from_predictions(rows.y, mean, std, f"of {source}")
+        return self._scores(self._read_targets(frame, source), f"of {source}")
+
+    def _scores(self, rows, words, **others):
+        """How predictions compare with the targets of rows."""
+        if self._is_plain:
+            mean, std = self._predict(rows)
+            return Scores.from_predictions(rows.y, mean, std, words, noise_std=self._noise_std(rows), **others)
+        return Scores.from_model(self.model_, rows.X, rows.y, words, exposure=rows.scale, **others)
+
+    @property
+    def _is_plain(self):
+        """Whether predictions are normal, with noise that does not change but for known standard deviations."""
+        return check_likelihood(self.likelihood).name == "normal" and not self.noise_by
+
+    @property
+    def _scale_column(self):
+        """Column of what is known of rows beside the target: standard deviations, or exposures."""
+        return self.noise if self.noise is not None else self.exposure
 
     def _predict(self, rows):
         """Means and standard deviations of observations."""
+        if not self._is_plain:
+            return self.model_.predict(rows.X, return_std=True, exposure=rows.scale)
         mean, std = self.model_.predict(rows.X, return_std=True, include_noise=self.noise is None)
         if self.noise is not None:
             std = np.hypot(std, self._noise_std(rows))
@@ -419,8 +450,9 @@ class TableModel(BaseEstimator):
         complete = find_complete([*columns.values(), *unless_input(order, columns)], source, self.drop_missing)
         order = None if order is None else order[complete]
         X = self.inputs_.to_inputs({name: column[complete] for name, column in columns.items()}, order, source)
-        has_noise = self.noise in frame.columns and frame[self.noise].notna().any()
-        scale = read_noise(frame, self.noise, source, self.inputs_) if has_noise else None
+        name = self._scale_column
+        has_scale = name in frame.columns and frame[name].notna().any()
+        scale = read_noise(frame, name, source, self.inputs_) if has_scale else None
         return Rows(
             X,
             np.full(len(X), np.nan),

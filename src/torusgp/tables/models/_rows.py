@@ -65,7 +65,7 @@ def read_noise(frame, name, source, inputs):
         others = f" {len(bad)} values of this column are not." if len(bad) > 1 else ""
         raise TableError(
             f"{place_of_row(scale.index[bad[0]], source)}: {scale.iloc[bad[0]]:g} in column {name!r} is no "
-            f"standard deviation, which has to be positive.{others}"
+            f"standard deviation or exposure, which has to be positive.{others}"
         )
     return scale
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from torusgp.estimators.short_form import SLOW_CHANGE
+from torusgp.fitting.likelihoods import likelihood_to_json
 from torusgp.tables.models._errors import length_scales
 from torusgp.views.analysis import sobol_indices
 
@@ -62,6 +63,8 @@ def summarise(table):
             "signal_std": np.sqrt(model.signal_variance_),
             "noise_std": np.sqrt(model.noise_variance_),
             "noise_column": table.noise,
+            "noise_by": list(table.noise_by or []),
+            "likelihood": likelihood_to_json(model.likelihood_),
             "noise_factor": table.noise_factor_,
             "log_evidence": model.log_marginal_likelihood_,
             "holdout": None if table.scores_ is None else table.scores_.to_json(),

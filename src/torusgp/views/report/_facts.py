@@ -133,9 +133,10 @@ def is_fitted_to(model, y, n_rows=None):
     y = np.asarray(y, dtype=float).reshape(len(y), -1)
     if len(y) != (model.n_samples_seen_ if n_rows is None else n_rows):
         return False
-    if model.likelihood == "log_normal" and not (y > 0).all():
+    likelihood = check_likelihood(model.likelihood)
+    if likelihood.needs_passes or (likelihood.name == "log_normal" and not (y > 0).all()):
         return False
-    y = check_likelihood(model.likelihood).to_latent(y)
+    y = likelihood.to_latent(y)
     linear, center = model.statistics_.linear(model.index_set_)
     if linear.log_precision or y.shape[1] != len(center):
         return False

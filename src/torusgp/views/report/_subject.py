@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from torusgp.estimators.regressor import TorusGPRegressor
+from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.views.analysis import effect
 from torusgp.views.report._facts import entangled_components, is_fitted_to, judge, levels_along, places_along
 from torusgp.views.report._labels import Quantity, describe_dimensions, describe_inputs, describe_targets
@@ -124,10 +125,9 @@ class Subject:
 
     @cached_property
     def functions(self):
-        """What effects and noise are about: the targets, or their logarithms, which have no unit."""
-        if self.model.likelihood != "log_normal":
-            return self.targets
-        return tuple(Quantity(f"log of {one.name}", "") for one in self.targets)
+        """What effects and noise are about: the targets, or their logarithms or log odds, which have no unit."""
+        scale = check_likelihood(self.model.likelihood).scale_name
+        return tuple(Quantity(f"{scale} of {one.name}", "") for one in self.targets) if scale else self.targets
 
     @property
     def drawn_outputs(self):

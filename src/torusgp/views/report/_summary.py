@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.stats import binom
 
+from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.views.report._effects import extremes
 from torusgp.views.report._fact_tables import fact_tables
 from torusgp.views.report._markup import element, join
@@ -179,7 +180,8 @@ def _sentences(subject, output):
 
 
 def _rows_or_logarithms(subject):
-    return "logarithms of single rows" if subject.model.likelihood == "log_normal" else "single rows"
+    scale = check_likelihood(subject.model.likelihood).scale_name
+    return {"": "single rows", "log": "logarithms of single rows"}.get(scale, f"{scale} of single rows")
 
 
 def _performance(subject, output):

@@ -1,0 +1,241 @@
+"""Regressors of counts, classes, positive numbers and outliers."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from torusgp import Circle, Slope, TorusGPRegressor
+from torusgp.data.checkpoints import CheckpointError
+from torusgp.data.sources import SourceError
+from torusgp.fitting.likelihoods import NegativeBinomial, Poisson, StudentT
+from torusgp.kernels.index_sets import tensor
+
+NAMES = ["poisson", "negative_binomial", "gamma", "bernoulli", "student_t"]
+SET = tensor(2, 3)
+
+
+def make_counts(n=600, seed=0, n_inputs=2):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0, 1, (n, n_inputs))
+    exposure = rng.uniform(0.5, 2.0, n)
+    rate = np.exp(0.5 + np.sin(2 * np.pi * X[:, 0]))
+    return X, rng.poisson(rate * exposure).astype(float), exposure
+
+
+def make_targets(name, X, seed=0):
+    rng = np.random.default_rng(seed)
+    f = np.sin(2 * np.pi * X[:, 0])
+    return {
+        "poisson": lambda: rng.poisson(np.exp(f)),
+        "negative_binomial": lambda: rng.poisson(np.exp(f) * rng.gamma(2.0, 0.5, len(X))),
+        "gamma": lambda: rng.gamma(3.0, np.exp(f) / 3),
+        "bernoulli": lambda: (rng.uniform(size=len(X)) < 1 / (1 + np.exp(-2 * f))).astype(float),
+        "student_t": lambda: f + 0.1 * rng.standard_t(3, len(X)),
+    }[name]()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_predicted_fits_together(name, tmp_path):
+    X = np.random.default_rng(1).uniform(0, 1, (400, 2))
+    y = make_targets(name, X)
+    lines = []
+    model = TorusGPRegressor(period=1.0, likelihood=name, index_set=SET, verbose=lines.append).fit(X, y)
+    assert f"{model.fitted_.n_passes} passes over the rows" in lines[-1]
+    points = X[:30]
+    mean, std = model.predict(points, return_std=True)
+    rate, rate_std = model.predict(points, return_std=True, include_noise=False)
+    np.testing.assert_allclose(mean, rate)
+    assert (std > rate_std).all()
+    np.testing.assert_allclose(model.predict(points), mean)
+    latent, latent_std = model.predict_latent(points, return_std=True)
+    parts = model.predict_parts(points).sum(axis=1) + model.fitted_.intercept
+    np.testing.assert_allclose(parts, latent, atol=1e-8)
+    middle = model.predict_quantiles(points, [0.5], include_noise=False)[:, 0]
+    np.testing.assert_allclose(middle, model.likelihood_.function(latent))
+    drawn = model.sample_y(points, 4000, 0, include_noise=True)
+    np.testing.assert_allclose(drawn.mean(axis=1), mean, atol=5 * (std / np.sqrt(4000)).max() + 1e-3)
+    functions = model.sample_y(points, 2000, 0)
+    np.testing.assert_allclose(functions.mean(axis=1), rate, atol=6 * (rate_std / np.sqrt(2000)).max())
+    assert latent_std.max() < 0.5
+    quantiles = model.predict_quantiles(points)
+    inside = (drawn >= quantiles[:, :1]) & (drawn <= quantiles[:, 2:])
+    assert inside.mean() > 0.94
+    model.save(tmp_path / "model")
+    again = TorusGPRegressor.load(tmp_path / "model")
+    np.testing.assert_allclose(again.predict_quantiles(points), quantiles)
+    assert again.log_marginal_likelihood_ == model.log_marginal_likelihood_
+    assert again.likelihood_.name == name
+
+
+def test_exposure_scales_predictions_and_rates_are_for_one_unit():
+    X, y, exposure = make_counts()
+    model = TorusGPRegressor(period=1.0, likelihood="poisson", index_set=SET).fit(X, y, exposure=exposure)
+    one = model.predict(X[:20])
+    np.testing.assert_allclose(model.predict(X[:20], exposure=exposure[:20]), one * exposure[:20])
+    np.testing.assert_allclose(model.predict(X[:20], exposure=3.0), 3 * one)
+    rate = np.exp(0.5 + np.sin(2 * np.pi * X[:, 0]))
+    assert np.abs(np.log(model.predict(X) / rate)).max() < 0.3
+    wide = model.predict_quantiles(X[:20], exposure=np.full(20, 100.0))
+    assert (wide > model.predict_quantiles(X[:20])).all()
+    twice = TorusGPRegressor(period=1.0, likelihood="poisson", index_set=SET).fit(X, y, exposure=2 * exposure)
+    np.testing.assert_allclose(2 * twice.predict(X[:20]), one, rtol=1e-6)
+
+
+def test_given_parameters_are_kept_and_objects_can_be_cloned(tmp_path):
+    X, y, _ = make_counts(200)
+    model = TorusGPRegressor(period=1.0, likelihood=NegativeBinomial(dispersion=0.7), index_set=SET)
+    model = clone(model).fit(X, y)
+    assert model.likelihood_.dispersion == 0.7
+    model.save(tmp_path / "model")
+    assert TorusGPRegressor.load(tmp_path / "model").get_params()["likelihood"] == NegativeBinomial(dispersion=0.7)
+    assert TorusGPRegressor(period=1.0, likelihood=StudentT(dof=4.0)).get_params()["likelihood"].dof == 4.0
+
+
+def test_sums_with_slopes_can_be_fitted():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (800, 2))
+    y = rng.poisson(np.exp(np.sin(2 * np.pi * X[:, 0]) + 1.5 * X[:, 1]))
+    model = TorusGPRegressor(Circle(0, 1.0) + Slope(1), likelihood="poisson").fit(X, y)
+    gradient = model.predict_gradient(X[:5])
+    np.testing.assert_allclose(gradient[:, 1], 1.5, atol=0.3)
+    _, std = model.predict_parts(X[:5], return_std=True)
+    assert (std > 0).all()
+
+
+class TestRowsThatAreReadAgain:
+    @staticmethod
+    def chunks(X, y, exposure, size=150):
+        return lambda: (
+            (X[i : i + size], y[i : i + size], None, exposure[i : i + size]) for i in range(0, len(y), size)
+        )
+
+    def test_a_source_gives_the_same_as_arrays(self):
+        X, y, exposure = make_counts()
+        options = {"period": 1.0, "likelihood": "negative_binomial", "index_set": SET, "backend": "dense"}
+        arrays = TorusGPRegressor(**options).fit(X, y, exposure=exposure)
+        source = TorusGPRegressor(**options).fit(self.chunks(X, y, exposure))
+        assert source.log_marginal_likelihood_ == pytest.approx(arrays.log_marginal_likelihood_, abs=1e-4)
+        np.testing.assert_allclose(source.predict(X[:9]), arrays.predict(X[:9]), rtol=1e-3)
+
+    def test_dask_gives_the_same(self):
+        dask_array = pytest.importorskip("dask.array")
+        X, y, exposure = make_counts()
+        options = {"period": 1.0, "likelihood": "poisson", "index_set": SET, "backend": "dense"}
+        arrays = TorusGPRegressor(**options).fit(X, y, exposure=exposure)
+        blocks = [dask_array.from_array(one, chunks=(250, *one.shape[1:])) for one in (X, y, exposure)]
+        lazy = TorusGPRegressor(**options).fit(blocks[0], blocks[1], exposure=blocks[2])
+        assert lazy.log_marginal_likelihood_ == pytest.approx(arrays.log_marginal_likelihood_, abs=1e-4)
+        np.testing.assert_allclose(lazy.predict(blocks[0]).compute(), arrays.predict(X), rtol=1e-3)
+
+    def test_an_iterator_is_refused_with_the_reason(self):
+        X, y, exposure = make_counts(300)
+        with pytest.raises(ValueError, match="reads the rows several times, and an iterator can be read once"):
+            TorusGPRegressor(period=1.0, likelihood="poisson").fit(self.chunks(X, y, exposure)())
+
+    def test_a_source_that_ends_early_is_noticed(self):
+        X, y, exposure = make_counts(400)
+        opened = []
+
+        def chunks():
+            opened.append(1)
+            return list(self.chunks(X, y, exposure)())[: None if len(opened) < 3 else 1]
+
+        with pytest.raises(SourceError, match="the same rows every time"):
+            TorusGPRegressor(period=1.0, likelihood="poisson", index_set=SET).fit(chunks)
+
+    def test_a_broken_fit_goes_on_from_its_checkpoint(self, tmp_path):
+        X, y, exposure = make_counts(500)
+        y = make_targets("negative_binomial", X).astype(float)
+        options = {"period": 1.0, "likelihood": "negative_binomial", "index_set": SET, "backend": "dense"}
+        whole = TorusGPRegressor(**options).fit(self.chunks(X, y, exposure))
+
+        def break_off(line):
+            if path.exists():
+                raise KeyboardInterrupt
+
+        path = tmp_path / "checkpoint"
+        with pytest.raises(KeyboardInterrupt):
+            TorusGPRegressor(**options, verbose=break_off).fit(self.chunks(X, y, exposure), checkpoint=path)
+        lines = []
+        resumed = TorusGPRegressor(**options, verbose=lines.append).fit(self.chunks(X, y, exposure), checkpoint=path)
+        assert resumed.log_marginal_likelihood_ == pytest.approx(whole.log_marginal_likelihood_, abs=1e-4)
+        assert not any("searching" in line for line in lines)
+        np.testing.assert_allclose(resumed.predict(X[:9]), whole.predict(X[:9]), rtol=1e-3)
+        other = TorusGPRegressor(**{**options, "likelihood": "poisson"})
+        with pytest.raises(CheckpointError, match="other parameters"):
+            other.fit(self.chunks(X, y, exposure), checkpoint=path)
+
+    def test_rows_that_cannot_be_are_named(self):
+        X, y, exposure = make_counts(400)
+        y[333] = 1.5
+        with pytest.raises(ValueError, match=r"row 333 is 1\.5"):
+            TorusGPRegressor(period=1.0, likelihood="poisson").fit(self.chunks(X, y, exposure))
+        y[333], exposure[20] = 1.0, 0.0
+        with pytest.raises(SourceError, match="exposure is 0"):
+            TorusGPRegressor(period=1.0, likelihood="poisson").fit(self.chunks(X, y, exposure))
+
+
+class TestBadInput:
+    X = np.random.default_rng(0).uniform(0, 1, (30, 1))
+
+    def fit(self, likelihood, y=None, **extra):
+        y = np.ones(30) if y is None else y
+        return TorusGPRegressor(period=1.0, likelihood=likelihood).fit(self.X, y, **extra)
+
+    @pytest.mark.parametrize(("name", "value"), [("poisson", -1.0), ("poisson", 0.5), ("gamma", 0.0), ("bernoulli", 2)])
+    def test_a_target_outside_the_support(self, name, value):
+        y = np.ones(30)
+        y[7] = value
+        with pytest.raises(ValueError, match="row 7"):
+            self.fit(name, y)
+
+    def test_zero_exposure(self):
+        exposure = np.ones(30)
+        exposure[4] = 0.0
+        with pytest.raises(ValueError, match="exposure must be positive, but row 4"):
+            self.fit("poisson", exposure=exposure)
+        with pytest.raises(ValueError, match="30 rows, got 29"):
+            self.fit("poisson", exposure=np.ones(29))
+
+    def test_scales_that_a_likelihood_does_not_have(self):
+        with pytest.raises(ValueError, match="'poisson' has no noise_scale"):
+            self.fit("poisson", noise_scale=np.ones(30))
+        with pytest.raises(ValueError, match="'normal' has no exposure"):
+            self.fit("normal", exposure=np.ones(30))
+        with pytest.raises(ValueError, match="'bernoulli' has no noise_scale"):
+            self.fit("bernoulli", noise_scale=np.ones(30))
+
+    def test_what_needs_normal_noise(self):
+        model = self.fit(Poisson(), np.random.default_rng(0).poisson(3, 30))
+        with pytest.raises(ValueError, match="return_cov is for likelihood='normal'"):
+            model.predict(self.X, return_cov=True)
+        with pytest.raises(ValueError, match="no noise variance that could be set"):
+            model.set_noise_variance(0.1)
+        with pytest.raises(ValueError, match="partial_fit sees rows once"):
+            TorusGPRegressor(period=1.0, likelihood="poisson").partial_fit(self.X, np.ones(30))
+        with pytest.raises(ValueError, match="needs given periods"):
+            TorusGPRegressor(period="auto", likelihood="poisson").fit(self.X, np.ones(30))
+        with pytest.raises(ValueError, match="one target at a time"):
+            TorusGPRegressor(period=1.0, likelihood="poisson").fit(self.X, np.ones((30, 2)))
+
+
+def test_a_shop_that_is_closed_at_night_sells_nothing_then():
+    rng = np.random.default_rng(0)
+    hour = np.tile(np.arange(24.0), 100)
+    rate = np.where((hour >= 8) & (hour < 20), 20 + 10 * np.sin(np.pi * (hour - 8) / 12), 0.0)
+    y = rng.poisson(rate)
+    model = TorusGPRegressor(Circle(0, 24.0), likelihood="poisson").fit(hour[:, None], y)
+    night = np.array([[0.0], [2.0], [4.0], [23.0]])
+    mean, std = model.predict(night, return_std=True)
+    assert mean.max() < 0.05
+    assert std.max() < 0.3
+    assert (model.predict_quantiles(night)[:, 2] == 0).all()
+    day = np.array([[14.0]])
+    assert model.predict(day)[0] == pytest.approx(30, rel=0.1)
+
+
+@pytest.mark.parametrize("y", [np.zeros(40), np.full(40, 7.0)])
+def test_constant_counts_can_be_fitted(y):
+    X = np.linspace(0, 1, 40)[:, None]
+    model = TorusGPRegressor(period=1.0, likelihood="poisson").fit(X, y)
+    np.testing.assert_allclose(model.predict(X), y, atol=1.0)

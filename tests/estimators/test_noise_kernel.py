@@ -1,0 +1,76 @@
+"""Noise whose variance changes with the inputs."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from torusgp import Circle, Line, TorusGPRegressor
+
+
+def make_data(n, ratio, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0, 24, (n, 1))
+    f = np.sin(2 * np.pi * X[:, 0] / 24)
+    std = 0.1 * np.exp(0.5 * np.log(ratio) * (1 + np.cos(2 * np.pi * X[:, 0] / 24)))
+    return X, f + std * rng.normal(size=n), f, std
+
+
+@pytest.mark.parametrize("ratio", [10.0, 1.0])
+def test_the_log_loss_is_that_of_the_truth(ratio):
+    X, y, f, std = make_data(6000, ratio)
+    train, test = slice(0, 1500), slice(1500, None)
+    model = TorusGPRegressor(Circle(0, 24), noise_kernel=Circle(0, 24)).fit(X[train], y[train])
+    found = model.log_predictive_density(X[test], y[test]).mean()
+    assert found > norm.logpdf(y[test], f[test], std[test]).mean() - 0.02
+    if ratio == 1.0:
+        plain = TorusGPRegressor(Circle(0, 24)).fit(X[train], y[train])
+        assert found > plain.log_predictive_density(X[test], y[test]).mean() - 0.005
+    _, predicted = model.predict(np.array([[0.0], [12.0]]), return_std=True)
+    np.testing.assert_allclose(predicted, [0.1 * ratio, 0.1], rtol=0.15)
+
+
+def test_every_prediction_knows_it_and_files_hold_it(tmp_path):
+    X, y, _, _ = make_data(400, 10.0)
+    model = TorusGPRegressor(Circle(0, 24), noise_kernel=Circle(0, 24)).fit(X, y)
+    points = np.array([[0.0], [6.0], [12.0]])
+    mean, std = model.predict(points, return_std=True)
+    _, covariance = model.predict(points, return_cov=True)
+    np.testing.assert_allclose(np.sqrt(np.diag(covariance)), std)
+    quantiles = model.predict_quantiles(points)
+    np.testing.assert_allclose((quantiles[:, 2] - quantiles[:, 0]) / 2, 1.959964 * std, rtol=1e-5)
+    drawn = model.sample_y(points, 4000, 0, include_noise=True)
+    np.testing.assert_allclose(drawn.std(axis=1), std, rtol=0.1)
+    _, without = model.predict(points, return_std=True, include_noise=False)
+    assert (without < std / 2).all()
+    model.save(tmp_path / "model")
+    again = TorusGPRegressor.load(tmp_path / "model")
+    np.testing.assert_allclose(again.predict(points, return_std=True)[1], std)
+    np.testing.assert_allclose(mean, again.predict(points))
+    model.noise_kernel = None
+    model.fit(X, y)
+    assert not hasattr(model, "noise_")
+
+
+def test_known_scales_and_students_noise_go_with_it():
+    X, y, _, _ = make_data(300, 10.0)
+    scale = np.random.default_rng(1).uniform(0.5, 2.0, 300)
+    known = TorusGPRegressor(Circle(0, 24), noise_kernel=Circle(0, 24) + Line(0)).fit(X, y, noise_scale=scale)
+    assert known.predict(X[:2], return_std=True)[1].shape == (2,)
+    rng = np.random.default_rng(2)
+    tails = y + 0.3 * rng.standard_t(3, 300) * (1 + np.cos(2 * np.pi * X[:, 0] / 24))
+    model = TorusGPRegressor(Circle(0, 24), likelihood="student_t", noise_kernel=Circle(0, 24)).fit(X, tails)
+    plain = TorusGPRegressor(Circle(0, 24), likelihood="student_t").fit(X, tails)
+    gain = model.log_predictive_density(X, tails).mean() - plain.log_predictive_density(X, tails).mean()
+    assert gain > 0.1
+
+
+def test_what_cannot_be_is_refused():
+    X, y, _, _ = make_data(50, 1.0)
+    with pytest.raises(ValueError, match="noise_kernel is for 'normal'"):
+        TorusGPRegressor(Circle(0, 24), likelihood="poisson", noise_kernel=Circle(0, 24)).fit(X, np.ones(50))
+    with pytest.raises(ValueError, match="must be an expression"):
+        TorusGPRegressor(Circle(0, 24), noise_kernel="matern32").fit(X, y)
+    with pytest.raises(ValueError, match="needs rows in memory"):
+        TorusGPRegressor(Circle(0, 24), noise_kernel=Circle(0, 24)).fit([(X, y)])
+    with pytest.raises(ValueError, match="one target at a time"):
+        TorusGPRegressor(Circle(0, 24), noise_kernel=Circle(0, 24)).fit(X, np.column_stack([y, y]))
