@@ -1,6 +1,7 @@
 """Gaussian-process regression for data that repeats in several directions at once."""
 
 import ast
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -20,7 +21,11 @@ except PackageNotFoundError:  # the source without an installation
 def __getattr__(name):
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(__import__(_HOMES[name], fromlist=[name]), name)
+    home = _HOMES[name]
+    own = home == __name__  # a package inside this one, which asking for its name would ask for again
+    value = globals()[name] = (
+        import_module(f"{home}.{name}") if own else getattr(__import__(home, fromlist=[name]), name)
+    )
     return value
 
 

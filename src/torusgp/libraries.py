@@ -30,6 +30,7 @@ def require(module: str, extra: str, what: str, advice: str = "") -> Any:
     '[1]'
     """
     try:
+        importlib.import_module(module.partition(".")[0])  # what is inside a library may be loaded without it
         return importlib.import_module(module)
     except ImportError as error:
         library = {"PIL": "Pillow"}.get(module.partition(".")[0], module.partition(".")[0])

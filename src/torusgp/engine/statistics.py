@@ -187,9 +187,9 @@ class SufficientStatistics:
         -------
         SufficientStatistics
         """
+        check_numbers(X)
         check_numbers(y, "y")
-        y = np.asarray(y, dtype=float)
-        X = np.asarray(X, dtype=float)
+        X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
         space = None if sharing is None else InputSpace(sharing, period)
         extent = None if space is None else space.extent(X)
         name = choose_backend(backend, index_set.frequencies, len(y), device, space, extent)

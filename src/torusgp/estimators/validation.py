@@ -78,7 +78,7 @@ def check_scale(scale: Any, name: str, n_rows: int) -> NDArray[np.float64]:
         raise ValueError(f"{name} must hold one number for each of the {n_rows} rows, got {len(scale)}.")
     if not (scale > 0).all():
         row = int(np.argmin(scale > 0))
-        raise ValueError(f"{name} must be positive, but row {row} has {scale[row]!r}: leave such rows out.")
+        raise ValueError(f"{name} must be positive, but row {row} has {scale[row]:.6g}: leave such rows out.")
     return scale
 
 

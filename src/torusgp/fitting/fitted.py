@@ -211,6 +211,7 @@ class FittedTorusGP:
     def _located_at(self, coordinates: NDArray[np.float64]) -> tuple[Any, Any]:
         """The same from coordinates on the axes."""
         frequencies, period, n_points = self.index_set.frequencies, self.parameters.period, len(coordinates)
+        check_turns(coordinates, period)
         extent = self._space.extent(coordinates)
         name = self.compute.choose(frequencies, n_points, self._space, extent)
         key = (name, count_threads(self.compute.n_threads, n_points))

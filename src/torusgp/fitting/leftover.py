@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torusgp.engine.backends import make_sums
 from torusgp.engine.basis import columns
 from torusgp.fitting.gains import RowModel
+from torusgp.fitting.periods import nyquist_frequency
 from torusgp.fitting.prior import NOISE
 from torusgp.kernels.candidates import Candidates, Patterns
 from torusgp.kernels.product import to_phases
@@ -61,21 +62,33 @@ def find_leftover(model: RowModel, highest: NDArray[np.float64] | None = None) -
     candidates = candidates.take(candidates.values[:, torus.kinds("category")].sum(axis=1) == 0)
     if highest is not None:
         candidates = candidates.take((np.abs(candidates.values) <= highest).all(axis=1))
+    rows = model.rows.take(slice(0, _ROWS))
+    candidates = candidates.take(_seen_on_grids(candidates.values, rows.X, period))
     if not len(candidates):
         return None
-    rows = model.rows.take(slice(0, _ROWS))
     residuals = model.residuals(rows)
-    powers = _powers(to_phases(rows.X, period), rows.precision, residuals, candidates)
-    total = rows.precision.sum()
-    ratio = np.maximum(2 * powers / (total * model.parameters[NOISE]), 2.0)  # z squared, (n_candidates, n_outputs)
+    unit = rows.precision.mean()  # known noise may be in any unit
+    precision, noise = rows.precision / unit, model.parameters[NOISE] / unit
+    powers = _powers(to_phases(rows.X, period), precision, residuals, candidates)
+    total = precision.sum()
+    ratio = np.maximum(2 * powers / (total * noise), 2.0)  # z squared, (n_candidates, n_outputs)
     gains = (ratio / 2 - 1 - np.log(ratio / 2)).sum(axis=1)
     # a grid shows a frequency and its aliases alike: the lowest is meant
     clear = np.flatnonzero(gains >= gains.max() * (1 - 1e-6))
     best = clear[np.argmin(np.abs(candidates.values[clear]).sum(axis=1))]
     gain = float(gains[best] - np.log(len(candidates)))
-    squares = (rows.precision[:, None] * residuals**2).sum(axis=0)
+    squares = (precision[:, None] * residuals**2).sum(axis=0)
     share = float((2 * powers[best] / (total * np.where(squares > 0, squares, np.inf))).max())
     return Leftover(candidates.values[best], gain, share) if gain > _SURE else None
+
+
+def _seen_on_grids(
+    frequencies: NDArray[np.int64], X: NDArray[np.float64], period: NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    """Which frequencies are not beyond what inputs on evenly spaced grids can show."""
+    cell = period if period.ndim == 2 else np.diag(period)
+    turns = frequencies @ np.linalg.inv(cell).T  # for each unit of the inputs
+    return np.asarray((np.abs(turns) <= [nyquist_frequency(column) for column in X.T]).all(axis=1))
 
 
 def _powers(

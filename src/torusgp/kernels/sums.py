@@ -129,7 +129,9 @@ class SumKernel:
     def _cut(self, frequencies: NDArray[np.int64], values: NDArray[np.float64], n_components: int) -> IndexSet:
         n_pairs = (n_components - 1) // 2
         categories = self.torus.kinds("category")
-        if len(categories):
+        if not len(frequencies):
+            chosen = frequencies
+        elif len(categories):
             chosen = _whole_blocks(frequencies, values, n_pairs, self.torus, categories)
         else:  # ties are cut in lexicographic order
             order = np.lexsort((*frequencies.T[::-1], -_rounded(values)))

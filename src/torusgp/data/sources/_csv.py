@@ -25,7 +25,7 @@ class CsvSource(Source):
     sample_weight, noise_scale : str, optional
         Columns of these.
     decimal : {"auto", ".", ","}, default="auto"
-        Sign before decimals, see :func:`torusgp.data.tables.numeric_column`; "auto" goes by the first rows of a file.
+        Sign before decimals, "." or ","; "auto" goes by the first rows of a file.
     """
 
     def __init__(self, paths, target, inputs=None, sample_weight=None, noise_scale=None, decimal=AUTO):
