@@ -3,7 +3,8 @@
 python -m benchmarks [enumeration] [feature_map] [engine [--quick]] [inputs [part ...] [--rows N]]
                      [streaming [--rows N]] [scaling [--quick]]
                      [derivatives]
-                     [periods [part ...] [--seeds N] ...] [open [part ...]] [likelihoods [part ...] [--simulations N]]
+                     [periods [part ...] [--seeds N] ...] [open [part ...]]
+                     [learned [part ...] [--seeds N]] [likelihoods [part ...] [--simulations N]]
                      [gpu [--device D] [--quick]] [page]
                      [calibration [--sets N] [--rows N ...] [--dimensions D ...] [--quick]]
 """
@@ -15,13 +16,25 @@ from importlib import import_module
 BY_NAME = (
     "periods",
     "open",
+    "learned",
     "likelihoods",
     "calibration",
     "gpu",
     "page",
 )
 BENCHMARKS = ("enumeration", "feature_map", "engine", "inputs", "streaming", "scaling", "derivatives", *BY_NAME)
-TAKE_ARGUMENTS = ("engine", "inputs", "streaming", "scaling", "periods", "open", "likelihoods", "calibration", "gpu")
+TAKE_ARGUMENTS = (
+    "engine",
+    "inputs",
+    "streaming",
+    "scaling",
+    "periods",
+    "open",
+    "learned",
+    "likelihoods",
+    "calibration",
+    "gpu",
+)
 
 
 def main(words):

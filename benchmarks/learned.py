@@ -1,0 +1,226 @@
+"""Index sets learned from the data beside those of the prior: what they find, how well they predict, what they cost.
+
+Parts: recovery (frequencies of made functions of eight angles), arm (the end of a robot arm of eight joints),
+electricity (demand from axes alone, needs TORUSGP_DATA), auto (evidence of "auto" beside larger numbers of
+components), coverage (of the function, by intervals).
+
+    python -m benchmarks learned                       # all, an hour
+    python -m benchmarks learned recovery --seeds 5
+"""
+
+import argparse
+import time
+import warnings
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from benchmarks.engine import figure, format_table
+from benchmarks.open.common import locate, log_losses, r2, timed_fit
+from torusgp import Category, Circle, Line, TorusGPRegressor, TorusKernel
+from torusgp.engine.basis import columns
+from torusgp.kernels.index_sets import adaptive
+
+TURN = 2 * np.pi
+LINKS, TWISTS = (0.3, 0.4, 0.3, 0.25, 0.25, 0.2, 0.2, 0.15), (1, -1) * 4
+
+
+def made_frequencies(rng, dimension=8, number=40):
+    """Frequencies of at most five axes and entries up to two, each of order three or a step from another."""
+    found = set()
+    while len(found) < number:
+        if found and rng.uniform() < 0.5:
+            one = np.array(sorted(found)[rng.integers(len(found))])
+            one[rng.integers(dimension)] += rng.choice([-1, 1])
+        else:
+            order = rng.integers(1, 4)
+            one = np.zeros(dimension, dtype=int)
+            one[rng.choice(dimension, order, replace=False)] = rng.integers(1, 3, order) * rng.choice([-1, 1], order)
+        if one.any() and np.abs(one).max() <= 2 and np.count_nonzero(one) <= 5:
+            found.add(tuple((one if one[one != 0][0] > 0 else -one).tolist()))
+    return found
+
+
+def recovery(seeds):
+    """Shares of the frequencies that are found and that are false."""
+    found, false = [], []
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        truth = made_frequencies(rng)
+        X = rng.uniform(0, TURN, (20_000, 8))
+        angles = X @ np.array(sorted(truth)).T + rng.uniform(0, TURN, len(truth))
+        y = np.cos(angles).sum(axis=1) * np.sqrt(2 / len(truth)) + rng.normal(size=len(X))
+        model, _ = timed_fit(regressor(601), X, y)
+        chosen = {tuple(row) for row in model.index_set_.frequencies[1:].tolist()}
+        found.append(len(chosen & truth) / len(truth))
+        false.append(len(chosen - truth) / max(1, len(chosen)))
+    return [
+        figure("data sets", seeds),
+        figure("found, the worst of them", min(found), at_least=0.95),
+        figure("false, the worst of them", max(false), at_most=0.05),
+    ]
+
+
+def end_of_arm(angles):
+    """Distance of the end of an arm of eight revolute joints from a point; neighbouring axes are at right angles."""
+    position, frame = np.zeros((len(angles), 3)), np.broadcast_to(np.eye(3), (len(angles), 3, 3)).copy()
+    for angle, length, twist in zip(angles.T, LINKS, TWISTS, strict=True):
+        c, s, o, one = np.cos(angle), np.sin(angle), np.zeros_like(angle), np.ones_like(angle)
+        frame = frame @ np.moveaxis(np.array([[c, -s, o], [s, c, o], [o, o, one]]), 2, 0)
+        position = position + length * frame[:, :, 0]
+        frame = frame @ np.array([[1, 0, 0], [0, 0, -twist], [0, twist, 0]], float)
+    return np.linalg.norm(position - 0.1, axis=1)
+
+
+def arm(seeds, n_rows=36_000):
+    """Errors on 4,000 rows that are held out."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-np.pi, np.pi, (n_rows + 4000, 8))
+    y = end_of_arm(X)
+    y = (y - y.mean()) / y.std() + 0.05 * rng.normal(size=len(y))
+    scores = {}
+    for name, size, rows in (
+        ("adaptive", 2001, n_rows),
+        ("learned", 1201, n_rows),
+        ("learned", 2001, n_rows),
+        ("learned", 2001, 4000),
+    ):
+        model, seconds = timed_fit(regressor(size, name), X[:rows], y[:rows])
+        mean, std = model.predict(X[n_rows:], return_std=True)
+        error = y[n_rows:] - mean
+        scores[name, size, rows] = (
+            np.sqrt(np.mean(error**2)),
+            log_losses(y[n_rows:], mean, std).mean(),
+            np.mean(np.abs(error) < 1.96 * std),
+            seconds,
+        )
+    before, few, many, small = scores.values()
+    return [
+        figure("adaptive, 2001: error", before[0]),
+        figure("adaptive, 2001: log loss", before[1]),
+        figure("learned, 1201: error over that", few[0] / before[0], at_most=1.0),
+        figure("learned, 2001: error over that", many[0] / before[0], at_most=0.68),
+        figure("learned, 2001: log loss", many[1]),
+        figure("learned, 2001: in 95 % intervals", many[2], at_least=0.93),
+        figure("learned, 4,000 rows: in 95 % intervals", small[2], at_least=0.93),
+        figure("learned over adaptive, 2001: time", many[3] / before[3], at_most=3.0),
+    ]
+
+
+def electricity(seeds):
+    """Demand for electricity from axes alone, 2014 held out."""
+    if locate("vic_elec/vic_elec.csv.gz")[0] is None:
+        return [figure("left out: TORUSGP_DATA has no vic_elec", np.nan)]
+    from benchmarks.open.electricity import ROWS_PER_OBSERVATION, read
+
+    X, y, held_out = read()
+    X["mean of 3 hours"] = X["temperature"].rolling(6, min_periods=1).mean()
+    kernel = Circle("hour", 24.0) * Circle("weekday", 7.0) * Circle("day of year", 365.25) * Category("holiday")
+    kernel = kernel * Line("temperature") * Line("mean of 3 hours") * Line("mean of 24 hours")
+    model = TorusGPRegressor(
+        kernel + Line("years", length_scale_bounds=(1.0, 20.0)),
+        index_set="learned",
+        n_components=1001,
+        likelihood="log_normal",
+        n_threads=1,
+    )
+    weight = np.full(np.count_nonzero(~held_out), 1 / ROWS_PER_OBSERVATION)
+    model, seconds = timed_fit(model, X[~held_out], y[~held_out], sample_weight=weight)
+    low, middle, high = model.predict_quantiles(X[held_out], [0.025, 0.5, 0.975]).T
+    std = np.log(high / low) / (2 * 1.96)
+    loss = log_losses(np.log(y[held_out]), np.log(middle), std) + np.log(1000 * y[held_out])
+    return [
+        figure("components", model.index_set_.n_components),
+        figure("R2", r2(y[held_out], middle), at_least=0.92),
+        figure("log loss, in MW", loss.mean(), at_most=6.90),
+        figure("in 95 % intervals", np.mean((low < y[held_out]) & (y[held_out] < high)), at_least=0.92),
+        figure("fit (s)", seconds, at_most=60.0),
+    ]
+
+
+def drawn(rng, dimension, family="squared_exponential"):
+    """A function from a prior on circles."""
+    kernel = TorusKernel(family, rng.uniform(0.4, 1.5, dimension), TURN)
+    index_set = adaptive(kernel, 3001, dimension=dimension)
+    coefficients = kernel.coefficients(index_set.frequencies)
+    std = np.sqrt(np.repeat(coefficients * np.where(np.arange(len(coefficients)), 2, 1), 2)[1:])
+    weights = std * rng.normal(size=len(std))
+    return lambda X: columns(X, index_set.frequencies) @ weights
+
+
+def rough(rng, dimension):
+    """A function that no smooth prior has: kinks, a peak, or another family."""
+    centre, kind = rng.uniform(0, TURN, dimension), rng.integers(3)
+    if kind == 0:
+        return lambda X: np.abs(np.sin((X - centre) / 2)).sum(axis=1) + np.cos(X.sum(axis=1))
+    if kind == 1:
+        return lambda X: np.exp((np.cos(X - centre) - 1).sum(axis=1) / 0.05) + 0.3 * np.cos(X[:, 0])
+    return drawn(rng, dimension, "matern32")
+
+
+def auto(seeds):
+    """Shortfall of the log evidence of "auto" against the best of larger numbers of components."""
+    shortfalls = []
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        dimension, n_rows = 1 + seed % 6, int(10 ** rng.uniform(2, 4.3))
+        family = ("squared_exponential", "matern52", "matern32")[seed % 3]
+        truth = drawn(rng, dimension, family)
+        X = rng.uniform(0, TURN, (n_rows, dimension))
+        y = truth(X) + 0.3 * rng.normal(size=n_rows)
+        evidence = [
+            timed_fit(regressor(size, "adaptive", family), X, y)[0].log_marginal_likelihood_
+            for size in ("auto", 201, 401, 801, 1601)
+        ]
+        shortfall = max(evidence[1:]) - evidence[0]
+        constant = -0.5 * n_rows * (np.log(2 * np.pi * y.var()) + 1)
+        shortfalls.append(shortfall / max(5.0, 0.01 * (max(evidence[1:]) - constant)))
+        print(f"  D={dimension} n={n_rows} {family}: shortfall {shortfall:.2f}", flush=True)
+    return [
+        figure("problems", seeds),
+        figure("largest shortfall over what is allowed", max(shortfalls), at_most=1.0),
+        figure("problems beyond that", np.count_nonzero(np.array(shortfalls) > 1)),
+    ]
+
+
+def coverage(seeds):
+    """How often 95 % intervals of the function hold it."""
+    result = []
+    for name, make, least in (("drawn from the prior", drawn, 0.92), ("not from the prior", rough, 0.88)):
+        for n_rows in (500, 4000):
+            held = []
+            for seed in range(seeds):
+                rng = np.random.default_rng(seed)
+                truth, X = make(rng, 1 + seed % 3), rng.uniform(0, TURN, (n_rows, 1 + seed % 3))
+                values = truth(X)
+                model, _ = timed_fit(regressor("auto"), X, values + 0.3 * values.std() * rng.normal(size=n_rows))
+                T = rng.uniform(0, TURN, (400, X.shape[1]))
+                mean, std = model.predict(T, return_std=True, include_noise=False)
+                held.append(np.mean(np.abs(mean - truth(T)) < 1.96 * std))
+            result.append(figure(f"{name}, {n_rows} rows", np.mean(held), at_least=least))
+    return result
+
+
+def regressor(size, index_set="learned", family="squared_exponential"):
+    return TorusGPRegressor(family, period=TURN, index_set=index_set, n_components=size, n_threads=1)
+
+
+PARTS = {one.__name__: one for one in (recovery, arm, electricity, auto, coverage)}
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(
+        "learned", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("parts", nargs="*", metavar="part", help=f"of {', '.join(PARTS)}; by default all")
+    parser.add_argument("--seeds", type=int, default=20, help="data sets of parts that make them")
+    options = parser.parse_args(arguments)
+    unknown = [name for name in options.parts if name not in PARTS]
+    if unknown:
+        parser.error(f"unknown part {', '.join(unknown)}; known are {', '.join(PARTS)}")
+    for name in options.parts or PARTS:
+        start = time.perf_counter()
+        with threadpool_limits(1), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            figures = PARTS[name](options.seeds)
+        print(format_table({f"{name}, {time.perf_counter() - start:.0f} s": figures}), flush=True)
