@@ -53,8 +53,8 @@ def make_attacks(folder):
     }
 
 
-def attack(seconds, seed, kinds=tuple(KINDS), number=None):
-    """Cases by kind and outcome, and findings with the lines that repeat them."""
+def attack(seconds, seed, kinds=tuple(KINDS), number=None, most=None):
+    """Cases by kind and outcome, at most so many of a kind, and findings with the lines that repeat them."""
     counts, findings = Counter(), []
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -73,7 +73,7 @@ def attack(seconds, seed, kinds=tuple(KINDS), number=None):
                     findings.append(f"{kind}: {finding}\n    {repeat}")
                 except Exception:
                     findings.append(f"{kind}, case {case} of seed {seed}:\n{traceback.format_exc()}")
-                if number is not None:
+                if number is not None or counts[kind] == most:
                     break
                 case += 1
     return counts, findings

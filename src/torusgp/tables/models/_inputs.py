@@ -362,9 +362,9 @@ class TableInputs:
         try:
             return self.read_numbers(frame, column, source)
         except TableError as error:
-            if column not in frame.columns:
+            first = frame[column].dropna().iloc[:1].tolist() if column in frame.columns else []
+            if not first:  # there is nothing that could be a time
                 raise
-            first = frame[column].dropna().iloc[:1].tolist()
             try:
                 read_times(first)
             except ValueError:
