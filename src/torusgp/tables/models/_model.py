@@ -13,7 +13,7 @@ from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.fitting.schedule import limited_blas
 from torusgp.tables.models._files import from_notes, load_regressor, to_notes
 from torusgp.tables.models._holdout import hold_out
-from torusgp.tables.models._inputs import TableInputs, zone_name
+from torusgp.tables.models._inputs import TableInputs
 from torusgp.tables.models._parameters import check_parameters
 from torusgp.tables.models._quantiles import quantile_name
 from torusgp.tables.models._regressors import fit_regressor
@@ -22,7 +22,7 @@ from torusgp.tables.models._slopes import estimate_slopes, inflated_std
 from torusgp.tables.models._summary import part_stds, summarise
 from torusgp.tables.models._warnings import warn_about
 from torusgp.tables.models._words import word
-from torusgp.tables.reading import TableError
+from torusgp.tables.reading import TableError, zone_name
 from torusgp.views.scores import Scores
 
 FEWEST_ROWS = 20  # to learn from
