@@ -42,9 +42,9 @@ def test_information_on_a_file_tells_the_selection(model, tmp_path):
 
 def test_a_stored_model_tells_the_same(model, tmp_path):
     model.save(tmp_path / "model.npz")
-    assert selection_summary(TorusGPRegressor.load(tmp_path / "model.npz")).to_dict() == selection_summary(
-        model
-    ).to_dict()
+    assert (
+        selection_summary(TorusGPRegressor.load(tmp_path / "model.npz")).to_dict() == selection_summary(model).to_dict()
+    )
 
 
 def test_a_set_that_was_not_learned_is_refused():
