@@ -120,7 +120,6 @@ class Selection:
         while since < _PATIENCE and size < most:
             whole, is_whole = self._completed(state, min(most, _REACH * size))
             if is_whole and _advantage(whole, state) > -1:
-                rounds.append(whole.round)
                 return self._finished(whole, tuple(rounds), capped=False)
             size = min(int(_GROWTH * size), most)
             grown = self._grown(state, size)
@@ -280,6 +279,7 @@ class Selection:
     def _finished(self, state: _State, rounds: tuple[Round, ...], capped: bool) -> Learned:
         """What was learned; choosing by evidence makes the noise too small, never too large."""
         model, factor = state.model, np.maximum(1.0, state.noise_factors)
+        rounds = (*rounds, state.round)
         parameters = model.parameters.with_value(NOISE, model.parameters[NOISE] * factor)
         return Learned(
             parameters, model.index_set, state.log_evidence, capped=capped, rounds=rounds, noise_factor=factor
