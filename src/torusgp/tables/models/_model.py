@@ -99,7 +99,7 @@ class TableModel(BaseEstimator):
     kernel : str, default="squared_exponential"
         Family of the kernel; see :class:`~torusgp.TorusKernel`.
     n_components : int or "auto", default="auto"
-        Largest number of columns of the model.
+        Largest number of components of the model.
     max_interaction : int, optional
         Largest number of dimensions that interact; 1 for effects that only add up.
     drop_missing : bool, default=False
