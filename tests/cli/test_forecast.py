@@ -124,6 +124,6 @@ def test_zones_are_written(tmp_path):
 def test_files_of_before_are_told(tmp_path):
     """A model that does not know how its times go on says so."""
     table = TableModel("demand", calendar={"time": ["day"]}, redundancy=1, n_components=21).fit(make_table())
-    table.grid_ = None
+    table.timeline_ = None
     table.save(tmp_path / "old.npz")
     assert_fails(run("forecast", tmp_path / "old.npz", "--horizon", 2), "fit it again")

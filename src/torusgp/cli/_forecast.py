@@ -176,7 +176,7 @@ def forecast_file(
     if output is not None:
         write_together({output: encode(result, output, to_text)})
     first, last = written_times(result[time].iloc[[0, -1]], "auto").tolist()
-    step = fitted.grid_.words if span is None else span
+    step = fitted.timeline_.words if span is None else span
     return result, to_text, {"target": fitted.target, "from": first, "to": last, "step": step}
 
 

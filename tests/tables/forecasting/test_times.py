@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from torusgp.tables.forecasting import Horizon, TimeGrid
+from torusgp.tables.forecasting import Horizon, Timeline
 from torusgp.tables.reading import TableError
 
 
@@ -16,7 +16,7 @@ def series(times):
 
 def following(times, horizon):
     """Times after those of a series, by a grid that was stored in between."""
-    return TimeGrid.from_json(TimeGrid.from_order(series(times)).to_json()).after(horizon)
+    return Timeline.from_json(Timeline.from_order(series(times)).to_json()).after(horizon)
 
 
 @pytest.mark.parametrize("frequency", ["7min", "30min", "h", "6h", "D", "W-WED", "MS", "ME", "QS", "YS", "B"])
@@ -176,4 +176,4 @@ class TestHorizons:
     [("30min", "30 minutes"), ("h", "1 hour"), ("D", "1 day"), ("W", "1 week"), ("MS", "1 month"), ("QS", "3 months")],
 )
 def test_steps_in_words(frequency, words):
-    assert TimeGrid.from_order(series(pd.date_range("2024-01-01", periods=50, freq=frequency))).words == words
+    assert Timeline.from_order(series(pd.date_range("2024-01-01", periods=50, freq=frequency))).words == words

@@ -3,6 +3,6 @@
 from torusgp.tables.forecasting.forecast import Forecast
 from torusgp.tables.forecasting.horizons import Horizon
 from torusgp.tables.forecasting.quantiles import quantile_name
-from torusgp.tables.forecasting.times import TimeGrid
+from torusgp.tables.forecasting.times import Timeline
 
-__all__ = ["Forecast", "Horizon", "TimeGrid", "quantile_name"]
+__all__ = ["Forecast", "Horizon", "Timeline", "quantile_name"]

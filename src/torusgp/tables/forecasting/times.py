@@ -23,7 +23,7 @@ MOST_ROWS = 10_000_000
 
 
 @dataclass(frozen=True)
-class TimeGrid:
+class Timeline:
     """Times at which a table has rows, in the units of its clock.
 
     Attributes
@@ -56,8 +56,8 @@ class TimeGrid:
     slots: tuple[int, ...] = ()
 
     @classmethod
-    def from_order(cls, order: Any) -> TimeGrid:
-        """Grid of the times of rows.
+    def from_order(cls, order: Any) -> Timeline:
+        """Timeline of the times of rows.
 
         Parameters
         ----------
@@ -66,14 +66,14 @@ class TimeGrid:
 
         Returns
         -------
-        TimeGrid
+        Timeline
 
         Examples
         --------
         >>> import pandas as pd
         >>> open_hours = [time for time in pd.date_range("2024-01-01", "2024-02-01", freq="h") if 8 <= time.hour < 20]
-        >>> grid = TimeGrid.from_order(pd.Series(open_hours, name="time"))
-        >>> grid.after(3).dt.strftime("%d %H:%M").tolist()
+        >>> timeline = Timeline.from_order(pd.Series(open_hours, name="time"))
+        >>> timeline.after(3).dt.strftime("%d %H:%M").tolist()
         ['01 08:00', '01 09:00', '01 10:00']
         """
         column = str(order.name)
@@ -120,8 +120,8 @@ class TimeGrid:
         return replace(self, cycle=cycle, slots=tuple(np.flatnonzero(~is_empty).tolist()))
 
     @classmethod
-    def from_json(cls, content: dict[str, Any]) -> TimeGrid:
-        """Grid from what :meth:`to_json` gave."""
+    def from_json(cls, content: dict[str, Any]) -> Timeline:
+        """Timeline from what :meth:`to_json` gave."""
         return cls(**(content | {"slots": tuple(content["slots"])}))
 
     def to_json(self) -> dict[str, Any]:
@@ -161,7 +161,7 @@ class TimeGrid:
         return f"{size:g}{unit}"
 
     def end(self, horizon: Horizon) -> Any:
-        """Last time of a horizon, which may have none of the grid's; None of a number of rows.
+        """Last time of a horizon, at which there may be no row; None of a number of rows.
 
         Parameters
         ----------

@@ -1,6 +1,6 @@
 """Regression on the columns of a table: calendars, rows held out, and noise that is correlated from row to row."""
 
-from torusgp.tables.forecasting import Forecast, TimeGrid, quantile_name
+from torusgp.tables.forecasting import Forecast, Timeline, quantile_name
 from torusgp.tables.models._correlation import Redundancy, estimate_redundancy
 from torusgp.tables.models._files import load_regressor
 from torusgp.tables.models._fitting import fit_in_order
@@ -18,7 +18,7 @@ __all__ = [
     "SlopeEstimate",
     "TableModel",
     "TimeAxis",
-    "TimeGrid",
+    "Timeline",
     "estimate_redundancy",
     "fit_in_order",
     "load_regressor",

@@ -36,61 +36,61 @@ def future_table(table, horizon, future, source=TABLE):
     """
     import pandas
 
-    grid = _grid(table)
-    needed = [name for name in table.inputs_.columns if name != grid.column]
+    timeline = _timeline(table)
+    needed = [name for name in table.inputs_.columns if name != timeline.column]
     if future is None:
         if horizon is None:
             raise ValueError(f"Say how far ahead: {word('horizon', '28d')}.")
-        times = grid.after(horizon)
+        times = timeline.after(horizon)
         if needed:
             raise TableError(
                 f"The model has {_names(needed)} as input{'s' * (len(needed) > 1)}, which must be known for the "
                 f"{len(times)} rows from {_shown(times.iloc[0])} to {_shown(times.iloc[-1])}: give a table that has "
-                f"them, with a column {grid.column!r} ({word('future')})."
+                f"them, with a column {timeline.column!r} ({word('future')})."
             )
-        return pandas.DataFrame({grid.column: times.array}), times, TABLE
+        return pandas.DataFrame({timeline.column: times.array}), times, TABLE
     frame, source = to_table(future, source)
     frame = numbered(frame, source)
-    absent = [name for name in [grid.column, *needed] if name not in frame.columns]
+    absent = [name for name in [timeline.column, *needed] if name not in frame.columns]
     if absent:
         raise TableError(f"{source} lacks {_names(absent)}, which the forecast needs.")
     if not len(frame):
         raise TableError(f"{source} has no rows.")
-    known = _read_times(table, grid, frame, source)
-    times = _wanted(grid, horizon, known, source)
-    positions = _match(times, known, grid)
+    known = _read_times(table, timeline, frame, source)
+    times = _wanted(timeline, horizon, known, source)
+    positions = _match(times, known, timeline)
     _check_gaps(times, positions, needed, source)
     chosen = frame.iloc[positions]
     _check_values(table, chosen, needed, times, source)
-    chosen = chosen.assign(**{grid.column: times.array})
+    chosen = chosen.assign(**{timeline.column: times.array})
     return chosen, times, source
 
 
-def _grid(table):
+def _timeline(table):
     """Times of the rows that a model has seen; an error if they have none."""
     if table.inputs_.time is None:
         raise TableError(
             f"Nothing orders the rows, so nothing comes after them: name the column of times ({word('time', 'date')}) "
             "and fit again, or predict the rows of a table."
         )
-    if table.grid_ is None:
+    if table.timeline_ is None:
         raise TableError("The model was written before forecasts could be made from it: fit it again.")
-    return table.grid_
+    return table.timeline_
 
 
-def _read_times(table, grid, frame, source):
+def _read_times(table, timeline, frame, source):
     """Times of a table of the future, checked: known, each once, and after the past; in their order."""
     times = table.inputs_.read_order(frame, source)
     missing = times.index[times.isna()]
     if len(missing):
-        raise TableError(f"{place_of_row(missing[0], source)}: column {grid.column!r} has no time.")
-    last = grid.last_time
-    _check_kind(times, last, grid, source)
+        raise TableError(f"{place_of_row(missing[0], source)}: column {timeline.column!r} has no time.")
+    last = timeline.last_time
+    _check_kind(times, last, timeline, source)
     twice = times[times.duplicated()]
     if len(twice):
         raise TableError(
             f"{place_of_row(twice.index[0], source)}: {_shown(twice.iloc[0])} is there twice in column "
-            f"{grid.column!r}. A forecast has one row at a time."
+            f"{timeline.column!r}. A forecast has one row at a time."
         )
     past = times[times <= last]
     if len(past):
@@ -101,23 +101,25 @@ def _read_times(table, grid, frame, source):
     return times
 
 
-def _check_kind(times, last, grid, source):
-    kinds = ["numbers" if isinstance(last, float) else "times with a zone" if grid.zone else "times without a zone"]
+def _check_kind(times, last, timeline, source):
+    kinds = ["numbers" if isinstance(last, float) else "times with a zone" if timeline.zone else "times without a zone"]
     zone = times.dtype.kind == "M" and times.dt.tz is not None
     kinds.append("numbers" if times.dtype.kind != "M" else "times with a zone" if zone else "times without a zone")
     if kinds[0] != kinds[1]:
-        raise TableError(f"Column {grid.column!r} of {source} has {kinds[1]}, but the model was fitted to {kinds[0]}.")
+        raise TableError(
+            f"Column {timeline.column!r} of {source} has {kinds[1]}, but the model was fitted to {kinds[0]}."
+        )
 
 
-def _wanted(grid, horizon, known, source):
+def _wanted(timeline, horizon, known, source):
     """Times to forecast."""
     last_known = known.max()
-    if grid.is_regular:
+    if timeline.is_regular:
         if horizon is not None:
-            return grid.after(horizon)
+            return timeline.after(horizon)
         if isinstance(last_known, float):
-            return grid.after(max(1, int(np.floor((last_known - grid.last) / grid.step + _MATCH))))
-        return grid.after(Horizon(str(last_known), end=last_known.isoformat()))
+            return timeline.after(max(1, int(np.floor((last_known - timeline.last) / timeline.step + _MATCH))))
+        return timeline.after(Horizon(str(last_known), end=last_known.isoformat()))
     times = known.sort_values().reset_index(drop=True)
     if horizon is None:
         return times
@@ -126,28 +128,28 @@ def _wanted(grid, horizon, known, source):
         if horizon.rows > len(times):
             raise TableError(f"The horizon is {horizon}, but {source} has {len(times)}.")
         return times[: horizon.rows]
-    end = grid.end(horizon)
+    end = timeline.end(horizon)
     if not (times <= end).any():
         raise TableError(f"The horizon ends at {_shown(end)}, before the first row of {source}.")
     return times[times <= end]
 
 
-def _match(times, known, grid):
+def _match(times, known, timeline):
     """Position in the table of each time; -1 if it is not there."""
-    wanted, there = _to_numbers(times, grid), _to_numbers(known, grid)
+    wanted, there = _to_numbers(times, timeline), _to_numbers(known, timeline)
     order = np.argsort(there)
-    tolerance = _MATCH * (grid.step if grid.unit == "number" else 1.0)
+    tolerance = _MATCH * (timeline.step if timeline.unit == "number" else 1.0)
     nearest = np.searchsorted(there[order], wanted - tolerance)
     inside = nearest < len(order)
     positions = order[np.minimum(nearest, len(order) - 1)]
     return np.where(inside & (np.abs(there[positions] - wanted) <= tolerance), positions, -1)
 
 
-def _to_numbers(times, grid):
+def _to_numbers(times, timeline):
     """Times as seconds, or the numbers that they are."""
     if times.dtype.kind != "M":
         return times.to_numpy(dtype=float)
-    return (times - grid.last_time).dt.total_seconds().to_numpy()
+    return (times - timeline.last_time).dt.total_seconds().to_numpy()
 
 
 def _check_gaps(times, positions, needed, source):

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.fitting.schedule import limited_blas
-from torusgp.tables.forecasting import TimeGrid, quantile_name
+from torusgp.tables.forecasting import Timeline, quantile_name
 from torusgp.tables.models._files import from_notes, load_regressor, to_notes
 from torusgp.tables.models._forecasting import forecast_table
 from torusgp.tables.models._holdout import hold_out
@@ -119,7 +119,7 @@ class TableModel(BaseEstimator):
     noise_factor_ : float or None
         What standard deviations of the column ``noise`` are to be multiplied with; one if they are right. None without
         such a column.
-    grid_ : TimeGrid or None
+    timeline_ : Timeline or None
         Times of the rows that it was fitted to, and how they go on; None if nothing orders them.
     n_rows_ : int
         Number of rows that it was fitted to.
@@ -323,7 +323,7 @@ class TableModel(BaseEstimator):
             self._part_stds = part_stds(self.model_, rows.X)
         for slope in self.slopes_:
             self._report(f"slope {slope.slope:.4g} ± {slope.std:.2g} per {slope.per}")
-        self.grid_ = None if rows.order is None else TimeGrid.from_order(rows.order)
+        self.timeline_ = None if rows.order is None else Timeline.from_order(rows.order)
         self.n_rows_, self.n_effective_ = len(rows.y), len(rows.y) / self.redundancy_
         self.__dict__.pop("_summary", None)
         return self
