@@ -106,6 +106,7 @@ class Selection:
         self._rows, self._others = split(rows)
         self._others = self._others.take(slice(0, _MOST_CHECKED))
         self._source, self._prior, self._center = make_source(self._rows), prior, center
+        self._row_gains = RowGains(make_source)
         self._highest, self._report = highest, report
 
     def learn(self, start: Parameters, n_components: int) -> Learned:
@@ -181,7 +182,7 @@ class Selection:
         both = (candidates + model.patterns).to_index_set()
         if self._source.transforms(both, model.parameters):
             return SumGains(self._source.covering(both, model.parameters))(candidates, model, wanted)
-        return RowGains()(candidates, model, wanted)
+        return self._row_gains(candidates, model, wanted)
 
     def _dropped(self, model: _ChosenModel, price: float) -> _ChosenModel:
         """The model without what does not pay."""
