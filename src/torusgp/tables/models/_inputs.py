@@ -8,7 +8,7 @@ import numpy as np
 from torusgp.estimators.short_form import slow_change
 from torusgp.kernels.axes import Circle, Product
 from torusgp.storage.serialisation import from_json, to_json
-from torusgp.tables.calendar import CalendarPhases, read_times, to_timezone
+from torusgp.tables.calendar import CalendarPhases
 from torusgp.tables.models._terms import (
     TIME,
     category_inputs,
@@ -29,6 +29,7 @@ from torusgp.tables.reading import (
     to_zone,
     zone_name,
 )
+from torusgp.tables.times import read_times, to_timezone
 
 TABLE = "the table"  # where rows come from that were not read from a file
 _FARTHEST = 2.0  # factor by which a learned period may be another than the one given

@@ -3,7 +3,7 @@
 import datetime
 import re
 
-from torusgp.tables.calendar import read_times, to_timezone
+from torusgp.tables.times import read_times, to_timezone
 
 _FIXED_OFFSET = re.compile(r"UTC([+-])(\d{2}):(\d{2})")
 
