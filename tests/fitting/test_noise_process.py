@@ -65,7 +65,7 @@ def test_rows_with_gaps_and_known_scales_are_conditioned_on_as_they_are():
 
 
 def test_times_before_the_last_row_are_refused(autoregression):
-    with pytest.raises(ValueError, match="after the last row, which is at 19.5"):
+    with pytest.raises(ValueError, match=r"after the last row, which is at 19\.5"):
         autoregression.mean_and_variance([19.5])
 
 
