@@ -259,7 +259,7 @@ class BlockSums(ColumnSums):
         return whole[np.ix_(kept, kept)]
 
     def moments(self, frequencies):
-        """Sums of products of the columns with the targets, shape (n_columns, n_outputs)."""
+        """Sums of products of the components with the targets, shape (n_columns, n_outputs)."""
         values = np.empty((self.n_outputs, len(self.frequencies)), dtype=complex)
         values[:, self._axes.single] = self._targets
         values[:, self._axes.wide] = (self._wide_targets[0::2] + 1j * self._wide_targets[1::2]).T

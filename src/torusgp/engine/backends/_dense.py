@@ -166,7 +166,7 @@ class DensePredictor:
     def adjoint(self, phases, values):
         """Sums over points of the columns times values, shape (n_columns, n_functions): the transpose of `mean`."""
         result = np.zeros((2 * len(self.frequencies) - 1, values.shape[1]))
-        for rows in _chunks(len(phases), len(result)):
+        for rows in row_chunks(len(phases), len(result)):
             result += columns(phases[rows], self.frequencies).T @ values[rows]
         return result
 
