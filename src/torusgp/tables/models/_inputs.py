@@ -237,6 +237,11 @@ class TableInputs:
         return [period for _, period in self.dimensions] + calendar
 
     @property
+    def time_periods(self):
+        """Known periods of the column of numbers that orders the rows, by their names."""
+        return {f"{one:g}": one for column, one in self.dimensions if column == self.time and one != "auto"}
+
+    @property
     def learns_period(self):
         """Which periods are learned."""
         return [
