@@ -65,6 +65,10 @@ def summary_facts(summary):
     limit = summary["max_interaction"]
     limited = "" if limit is None else f", at most {limit} input(s) together"
     facts["model"] = f"{summary['columns']} columns, {summary['kernel'].replace('_', ' ')} kernel{limited}"
+    if summary.get("selection"):
+        orders = summary["selection"]["orders"].items()
+        numbers = ", ".join(f"{number} of order {order}" for order, number in orders)
+        facts["index set"] = f"learned from the data; frequencies: {numbers or 'none'}"
     for slope in summary["slopes"]:
         told = f"{with_error(slope['slope'], slope['std'])} per {slope['per']}"
         if slope["is_time"]:

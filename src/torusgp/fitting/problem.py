@@ -44,7 +44,7 @@ class Settings:
     index_set : str or IndexSet
         "learned", "adaptive", the name of another function of :mod:`torusgp.kernels.index_sets`, or a set.
     n_components : int or "auto"
-        Number of columns.
+        Number of components.
     learn : frozenset of str
         What is learned, among :data:`LEARNABLE`.
     intercept : bool
@@ -59,6 +59,8 @@ class Settings:
         How sums and predictions are computed.
     report : callable
         Takes lines of progress.
+    most_components : int, optional
+        Largest number of columns while something else is still being estimated, given or not.
     """
 
     index_set: str | IndexSet = "adaptive"
@@ -70,10 +72,11 @@ class Settings:
     gradient_noise_variance: float = 0.1
     compute: Compute = field(default_factory=Compute)
     report: Callable[[str], None] = field(default=lambda line: None)
+    most_components: int | None = None
 
     @property
     def is_automatic(self) -> bool:
-        """Whether the number of columns is to be found."""
+        """Whether the number of components is to be found."""
         return self.n_components == "auto" and not isinstance(self.index_set, IndexSet)
 
 
@@ -87,6 +90,7 @@ class Problem:
         self.prior = Prior.of(model, settings.intercept, spread)
         # few rows cannot tell many frequencies apart, and it would take long
         self.cap = min(MAX_COMPONENTS, max(2 * first_columns(model.torus.dimension), 4 * int(n_samples)))
+        self.cap = min(self.cap, settings.most_components or self.cap)
 
     def start(self, period: NDArray[np.float64]) -> Parameters:
         """Where learning starts."""
@@ -97,7 +101,7 @@ class Problem:
         return self.prior.with_circles(start)
 
     def select(self, parameters: Parameters, size: int) -> IndexSet:
-        """The set of so many columns."""
+        """The set of so many components."""
         asked = self.settings.index_set
         if isinstance(asked, IndexSet):
             if asked.dimension != self.model.torus.dimension:
@@ -119,7 +123,7 @@ class Problem:
         return index_set if self.nyquist is None else below_nyquist(index_set, kernel, size, self.nyquist)
 
     def _beside_slow_change(self, kernel: SumKernel, size: int) -> IndexSet:
-        """So many columns for what repeats, and a few more for slow change, which must not take theirs."""
+        """So many components for what repeats, and a few more for slow change, which must not take theirs."""
         is_first = np.arange(len(kernel.terms)) == 0
         repeating = replace(kernel, variances=np.where(is_first, kernel.variances, 0.0))
         slow = replace(kernel, variances=np.where(is_first, 0.0, kernel.variances))
@@ -147,19 +151,19 @@ class Problem:
         return RowSource(rows, self.prior, compute, settings.intercept, settings.index_set, margin, tolerance)
 
     def few(self) -> int:
-        """Number of columns to begin with."""
+        """Number of components to begin with."""
         few = first_columns(self.model.torus.dimension)
         return few if self.settings.n_components == "auto" else min(few, int(self.settings.n_components))
 
     def size_for(self, parameters: Parameters) -> int:
-        """Number of columns that leave out no more than the noise, or the budget."""
+        """Number of components that leave out no more than the noise, or the budget."""
         size, budget = self.few(), self.budget()
         while size < budget and not self.prior.small_against_noise(parameters, self.select(parameters, size), 1.0):
             size = min(2 * size, budget)
         return size
 
     def scout_size(self) -> int | None:
-        """Number of columns while the length scales are still being looked for; None for the final one."""
+        """Number of components while the length scales are still being looked for; None for the final one."""
         settings = self.settings
         if settings.n_components == "auto" or isinstance(settings.index_set, IndexSet):
             return None
@@ -204,8 +208,9 @@ class Problem:
         return find_leftover(model, self.nyquist)
 
     def budget(self) -> int:
-        """Largest number of columns."""
-        return self.cap if self.settings.n_components == "auto" else int(self.settings.n_components)
+        """Largest number of components."""
+        given = self.settings.n_components
+        return self.cap if given == "auto" else min(int(given), self.settings.most_components or int(given))
 
 
 def spread_of_rows(rows: Rows, model: Model, settings: Settings) -> Spread:

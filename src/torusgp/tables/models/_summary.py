@@ -6,6 +6,7 @@ from torusgp.estimators.short_form import SLOW_CHANGE
 from torusgp.fitting.likelihoods import likelihood_to_json
 from torusgp.tables.models._errors import length_scales
 from torusgp.views.analysis import sobol_indices
+from torusgp.views.selection import selection_summary
 
 _DRAWS = 400  # functions that tell the errors of shares
 
@@ -50,6 +51,7 @@ def summarise(table):
             "inputs": circles,
             "kernel": table.kernel,
             "columns": len(model.coef_),
+            "selection": selection_summary(model).to_dict() if model.fit_.learned.rounds else None,
             "max_interaction": table.max_interaction,
             "truncation_error": model.truncation_error_,
             "has_slow_change": SLOW_CHANGE in model.term_names_,
