@@ -5,7 +5,7 @@ from pathlib import Path
 from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.storage.archives import decoding
 from torusgp.storage.serialisation import from_json, to_json
-from torusgp.tables.forecasting import Timeline
+from torusgp.tables.forecasting import Backtest, Timeline
 from torusgp.tables.models._inputs import TableInputs
 from torusgp.tables.models._layout1 import FittedWithLine, with_line
 from torusgp.tables.models._slopes import SlopeEstimate
@@ -37,6 +37,7 @@ def to_notes(table, notes):
         "slopes": [slope.to_json() for slope in table.slopes_],
         "typical_scale": table._typical_scale,
         "timeline": None if table.timeline_ is None else table.timeline_.to_json(),
+        "evaluation": None if table.evaluation_ is None else to_plain(table.evaluation_.to_json()),
         "summary": summary,
         "notes": notes or {},
     }
@@ -69,5 +70,7 @@ def from_notes(kind, model, path):
         table.n_rows_, table.n_dropped_ = rows["fitted"], rows["dropped"]
         table.redundancy_, table.n_effective_ = rows["redundancy"], rows["effective"]
         table.scores_ = None if holdout is None else Scores.from_json(holdout)
+        evaluation = content.get("evaluation")
+        table.evaluation_ = None if evaluation is None else Backtest.from_json(evaluation)
         table.is_refitted_ = table._summary["is_refitted"]
     return table

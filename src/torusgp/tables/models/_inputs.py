@@ -154,6 +154,12 @@ class TableInputs:
         return self.model
 
     @property
+    def time_periods(self):
+        """Known periods of the column of numbers that orders the rows, by their names."""
+        known = [circle.period for circle in self.circles if circle.input == self.time and circle.period != "auto"]
+        return {f"{period:g}": period for period in known}
+
+    @property
     def columns(self):
         """Columns of the table that predictions need; the time of the rows is read on its own."""
         calendar = [] if self.calendar is None else [self.calendar[0]]

@@ -5,28 +5,27 @@ from contextlib import contextmanager
 from dataclasses import fields, replace
 
 import numpy as np
-from scipy.special import ndtri
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.fitting.schedule import limited_blas
 from torusgp.tables.forecasting import Timeline, quantile_name
+from torusgp.tables.models._backtesting import FEWEST_ROWS, backtest_rows, evaluate_last
 from torusgp.tables.models._choice import Options, choose_inputs
 from torusgp.tables.models._files import from_notes, load_regressor, to_notes
 from torusgp.tables.models._forecasting import forecast_table
 from torusgp.tables.models._holdout import hold_out
 from torusgp.tables.models._parameters import check_parameters
+from torusgp.tables.models._predictions import predict_rows
 from torusgp.tables.models._regressors import fit_regressor
 from torusgp.tables.models._rows import TABLE, Rows, find_complete, numbered, read_noise, to_table, unless_input
-from torusgp.tables.models._slopes import estimate_slopes, inflated_std
+from torusgp.tables.models._slopes import estimate_slopes
 from torusgp.tables.models._summary import part_stds, summarise
 from torusgp.tables.models._warnings import warn_about
 from torusgp.tables.models._words import word
 from torusgp.tables.reading import TableError, zone_name
-from torusgp.views.scores import Scores
 
-FEWEST_ROWS = 20  # to learn from
 _QUANTILES = (0.05, 0.5, 0.95)
 
 
@@ -138,6 +137,8 @@ class TableModel(BaseEstimator):
         Effective sample size.
     scores_ : Scores or None
         How predictions fared on rows that were held out.
+    evaluation_ : Backtest or None
+        The same by how far ahead they were, beside a seasonal naive forecast, if time orders the rows.
     is_refitted_ : bool
         Whether the model was fitted to these rows, too, after it was evaluated.
 
@@ -222,7 +223,7 @@ class TableModel(BaseEstimator):
         """
         with _all_or_nothing(self):
             rows = self._read(*to_table(frame, source))
-            self.scores_, self.is_refitted_ = None, False
+            self.scores_, self.evaluation_, self.is_refitted_ = None, None, False
             self._fit(rows)
             warn_about(self, rows)
         return self
@@ -263,14 +264,14 @@ class TableModel(BaseEstimator):
                 if refit:  # what is wrong with the final model is told of that one
                     warnings.simplefilter("ignore", UserWarning)
                 self._fit(rows.take(~held))
-            tested = rows.take(held)
             self._report("predicting the rows held out")
-            self.scores_ = self._scores(
-                tested,
-                words,
-                constant=np.mean(rows.y[~held]),
-                redundancy=None if rows.order is None else self.redundancy_,
-            )
+            self.evaluation_ = None
+            if rows.order is None:
+                constant = np.mean(rows.y[~held])
+                self.scores_ = self._score(rows.take(held), words, constant=constant)
+            else:
+                self.evaluation_ = evaluate_last(self, rows, n_left, words)
+                self.scores_ = self.evaluation_.scores
             self.is_refitted_ = bool(refit)
             if refit:
                 self._report("fitting to all rows")
@@ -367,9 +368,8 @@ class TableModel(BaseEstimator):
         names = [quantile_name(quantile) for quantile in quantiles]
         frame, source = to_table(frame, source)
         rows, complete = self._read_inputs(frame, source)
-        mean, std = self._predict(rows)
-        values = {"mean": mean, "std": std}
-        values |= dict(zip(names, self._predict_quantiles(rows, mean, std, quantiles).T, strict=True))
+        predicted = predict_rows(self, rows, quantiles)
+        values = {"mean": predicted.mean, "std": predicted.std, **dict(zip(names, predicted.shown.T, strict=True))}
         return pandas.DataFrame(values, index=frame.index[complete])
 
     def forecast(self, horizon=None, future=None, quantiles=_QUANTILES, *, source=TABLE):
@@ -413,49 +413,66 @@ class TableModel(BaseEstimator):
         Scores
         """
         frame, source = to_table(frame, source)
-        return self._scores(self._read_targets(frame, source), f"of {source}")
+        return self._score(self._read_targets(frame, source), f"of {source}")
 
-    def _scores(self, rows, words, **others):
-        """How predictions compare with the targets of rows."""
-        if self._is_plain:
-            mean, std = self._predict(rows)
-            return Scores.from_predictions(rows.y, mean, std, words, noise_std=self._noise_std(rows), **others)
-        return Scores.from_model(self.model_, rows.X, rows.y, words, exposure=rows.scale, **others)
+    def _score(self, rows, words, **others):
+        """How predictions of single rows compare with their targets."""
+        predicted = predict_rows(self, rows, scored=True)
+        return predicted.score(rows.y, words, likelihood=check_likelihood(self.likelihood), **others)
 
     @property
     def unused_(self):
         """Columns of the table that are no inputs, and why."""
         return dict(self.inputs_.unused)
 
-    @property
-    def _is_plain(self):
-        """Whether predictions are normal, with noise that does not change but for known standard deviations."""
-        return check_likelihood(self.likelihood).name == "normal" and not self.noise_by
+    def backtest(
+        self,
+        frame,
+        horizon,
+        origins=10,
+        *,
+        every=None,
+        refit=True,
+        quantiles=_QUANTILES,
+        n_jobs=None,
+        source=TABLE,
+    ):
+        """Forecast the past from several origins, and compare with what came, beside a seasonal naive forecast.
+
+        The model itself stays as it is: each forecast comes from a fit to the rows up to its origin.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame, str or Path
+            The table, or its file.
+        horizon : int, str or timedelta
+            How far ahead: a number of rows, or a span such as "24h" or "28d".
+        origins : int or sequence, default=10
+            Number of origins, so that the last forecast ends with the rows; or the last times that are known.
+        every : int, str or timedelta, optional
+            Distance of origins; by default the horizon.
+        refit : bool, int, str or timedelta, default=True
+            Whether to fit at every origin, or only at the first; or after every so many origins, or after a span such
+            as "7d". In between, forecasts start from the rows up to their origin with what was learned before.
+        quantiles : sequence of float, default=(0.05, 0.5, 0.95)
+            Quantiles in the table of forecasts.
+        n_jobs : int, optional
+            Number of processes; by default one for each core where a fit takes more than some seconds.
+        source : str or Path, optional
+            File that the table was read from.
+
+        Returns
+        -------
+        Backtest
+        """
+        table = clone(self)
+        rows = table._read(*to_table(frame, source))
+        return backtest_rows(table, rows, horizon, origins, every, refit, quantiles, n_jobs)
 
     @property
     def _scale_column(self):
         """Column of what is known of rows beside the target: standard deviations, or exposures."""
         return self.noise if self.noise is not None else self.exposure
-
-    def _predict(self, rows):
-        """Means and standard deviations of observations."""
-        if not self._is_plain:
-            return self.model_.predict(rows.X, return_std=True, exposure=rows.scale)
-        mean, std = self.model_.predict(rows.X, return_std=True, include_noise=self.noise is None)
-        if self.noise is not None:
-            std = np.hypot(std, self._noise_std(rows))
-        return mean, inflated_std(self.model_, rows.X, std, self.slopes_)
-
-    def _predict_quantiles(self, rows, mean, std, quantiles):
-        """Quantiles of observations, as columns."""
-        if self._is_plain:
-            return mean[:, None] + ndtri(np.asarray(quantiles, dtype=float)) * std[:, None]
-        return self.model_.predict_quantiles(rows.X, quantiles, exposure=rows.scale)
-
-    def _noise_std(self, rows):
-        """Standard deviation of the noise of rows."""
-        typical = np.sqrt(self.model_.noise_variance_)
-        return typical if rows.scale is None else typical * rows.scale / self._typical_scale
 
     def read(self, frame, *, source=TABLE):
         """Inputs and targets of the regressor, from a table.

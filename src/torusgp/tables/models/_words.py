@@ -18,6 +18,7 @@ _WORDS = {
     "redundancy": ("redundancy", "--redundancy"),
     "drop_missing": ("drop_missing=True", "--drop-missing"),
     "horizon": ("horizon={0!r}", "--horizon {0}"),
+    "origins": ("origins={0}", "--origins {0}"),
     "future": ("future=...", "--future FILE"),
     "without_holdout": ("fit instead of fit_and_evaluate", "--holdout 0"),
 }
