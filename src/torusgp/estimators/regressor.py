@@ -94,7 +94,7 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
     noise_kernel : Expression, optional
         What the variance of the noise depends on, such as ``Circle("hour", 24) + Line("temperature")``: its logarithm
         is a second, small model. For "normal", "log_normal" and "student_t", and rows in memory.
-    backend : {"auto", "dense", "finufft", "type3", "torch"} or Torch, default="auto"
+    backend : {"auto", "dense", "finufft", "type3", "blocks", "torch"} or Torch, default="auto"
         How sums over rows are computed; "auto" takes the cheapest one. :class:`~torusgp.Torch` says on which device,
         and how precisely.
     n_threads : int, optional
