@@ -81,7 +81,11 @@ def simulate(kind, n_rows, seed, noise="correlated"):
 
 def main(n_simulations=100, n_rows=420):
     print(f"{n_simulations} series of {n_rows} days each: share of 95 % intervals that hold the truth")
-    print(f"{'noise':>12s}  {'weekly effect':>16s}  forecasts " + " ".join(f"{one:4d}" for one in HORIZONS) + " days ahead")
+    print(
+        f"{'noise':>12s}  {'weekly effect':>16s}  forecasts "
+        + " ".join(f"{one:4d}" for one in HORIZONS)
+        + " days ahead"
+    )
     for name, kind in KINDS.items():
         begun = time.process_time()
         results = [simulate(kind, n_rows, seed) for seed in range(n_simulations)]
@@ -134,6 +138,6 @@ def white(n_simulations=100, n_rows=420):
         losses.append(density[0] - density[1])
     print(
         f"white noise, {n_simulations} series: taken for correlated in {noticed}; length scales move by "
-        f"{np.nanmean(shifts):.3f} of their standard errors on average (largest {np.nanmax(shifts):.2f}), log loss rises "
-        f"by {np.mean(losses):.5f} +- {np.std(losses) / np.sqrt(n_simulations):.5f}"
+        f"{np.nanmean(shifts):.3f} of their standard errors on average (largest {np.nanmax(shifts):.2f}), log loss "
+        f"rises by {np.mean(losses):.5f} +- {np.std(losses) / np.sqrt(n_simulations):.5f}"
     )

@@ -1,1 +1,2 @@
-def main(*a): pass
+def main(*a):
+    pass
