@@ -175,6 +175,7 @@ class Forecasts(Predictions):
         assert process is not None
         times = row_times(points, time, process.time_input, self.fit_.model.torus.names)
         scale = np.ones(len(points)) if noise_scale is None else check_scale(noise_scale, "noise_scale", len(points))
+        scale = scale * self.noise_.scale(points)[:, 0] if hasattr(self, "noise_") else scale
         return SeriesForecast(self.fitted_, process, points, times, scale)
 
     def _shaped(self, values: Array, axis: int = -1) -> Array:
