@@ -47,9 +47,10 @@ Some rows are held out to evaluate the model: the last fifth in time if a column
 or --time), else a random fifth. The figures that are printed come from a model that had not seen them; afterwards the
 model is fitted to all rows, unless --no-refit is given.
 
-Where time orders the rows, their noise is usually autocorrelated, like weather that lasts for days: then the effective
-sample size is smaller than the number of rows. It is estimated and taken into account; --redundancy 1 takes rows for
-independent.
+Where time orders the rows, their errors are usually autocorrelated, like weather that lasts for days: slow effects are
+then known less well than so many rows suggest. It is estimated from blocks of rows left out and taken into account;
+--errors independent takes rows for independent. Log evidences of two models compare on the same rows; scores of rows
+held out compare in any case.
 
 --noise-column names known standard deviations of the target: rows count by them. Their common factor is learned and
 printed; 1 means that the error bars are right. If it is much larger, there may be another period: look for two, whose
@@ -147,8 +148,8 @@ def add_fit(app):
             int | None, typer.Option(help="Most components of the model; by default as many as help.", metavar="NUMBER")
         ] = None,
         kernel: Annotated[str, typer.Option(help="Family of the kernel, such as matern52.")] = "squared_exponential",
-        redundancy: Annotated[
-            str, typer.Option(help="Rows over their effective sample size; 1 if independent.", metavar="NUMBER")
+        errors: Annotated[
+            str, typer.Option(help="independent if errors of neighbouring rows are.", metavar="auto|independent")
         ] = "auto",
         holdout: Annotated[
             float | None,
@@ -183,7 +184,7 @@ def add_fit(app):
                 likelihood=likelihood,
                 exposure=exposure,
                 noise_by=noise_by,
-                redundancy=to_redundancy(redundancy),
+                errors=errors,
                 kernel=kernel,
                 n_components="auto" if components is None else components,
                 drop_missing=drop_missing,
@@ -256,13 +257,3 @@ def to_calendar(text):
         return None
     column, cycles = split_pair(text, "--calendar", "time=day,week,year")
     return {column: [cycle.strip() for cycle in cycles.split(",") if cycle.strip()]}
-
-
-def to_redundancy(text):
-    """Number or "auto" of ``--redundancy``."""
-    if text == "auto":
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"--redundancy must be 'auto' or a number of rows, 1 or more, got {text!r}.") from None

@@ -2,9 +2,7 @@
 
 from torusgp.tables.forecasting import Backtest, Forecast, HorizonScores, Timeline, quantile_name
 from torusgp.tables.models._choice import NOT_NAMED
-from torusgp.tables.models._correlation import Redundancy, estimate_redundancy
 from torusgp.tables.models._files import load_regressor
-from torusgp.tables.models._fitting import fit_in_order
 from torusgp.tables.models._model import TableModel
 from torusgp.tables.models._slopes import SlopeEstimate
 from torusgp.tables.models._summary import to_plain
@@ -17,14 +15,11 @@ __all__ = [
     "Backtest",
     "Forecast",
     "HorizonScores",
-    "Redundancy",
     "Scores",
     "SlopeEstimate",
     "TableModel",
     "TimeAxis",
     "Timeline",
-    "estimate_redundancy",
-    "fit_in_order",
     "load_regressor",
     "quantile_name",
     "to_plain",
