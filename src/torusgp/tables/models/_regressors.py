@@ -35,7 +35,9 @@ def fit_regressor(table, rows):
             **options,
         )
         times = row_times(inputs, rows.order) if in_order else None
-        model.fit(rows.X, rows.y, noise_scale=rows.scale, time=times)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Errors come in runs", UserWarning)  # which the table tells itself
+            model.fit(rows.X, rows.y, noise_scale=rows.scale, time=times)
         if in_order and model.noise_process_ is None:  # what is for correlated errors only is not needed
             model.set_params(kernel=inputs.expression(rows.X), noise="white").fit(
                 rows.X, rows.y, noise_scale=rows.scale
