@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, overload
+from dataclasses import replace
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -70,6 +71,32 @@ class Forecasts(Predictions):
             return self._shaped(mean), self._shaped(covariance)
         mean, std = likelihood.mean_and_std(mean[:, None], variance[:, None], 1.0, False, None)
         return (self._squeeze_points(mean), self._squeeze_points(std)) if return_std else self._squeeze_points(mean)
+
+    def continue_from(self, X: Any, y: Any, noise_scale: Any = None) -> Self:
+        """Let forecasts go on from later rows; what was learned stays as it is.
+
+        Without correlated noise nothing changes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs of rows later than those seen so far.
+        y : array-like of shape (n_samples,)
+            Their targets.
+        noise_scale : array-like of shape (n_samples,), optional
+            Known standard deviations of their noise, if the model was fitted with such.
+
+        Returns
+        -------
+        self
+        """
+        points = self._points(X)
+        targets = self.likelihood_.to_latent(np.asarray(y, dtype=float).reshape(len(points)))
+        scale = None if noise_scale is None else np.asarray(noise_scale, dtype=float)
+        fitted = forecasts.continued(self.fitted_, points, targets, scale)
+        assert self._fit is not None  # as fitted_ was asked for
+        self._fit = replace(self._fit, fitted=fitted)
+        return self
 
     def forecast_quantiles(self, X: Any, quantiles: ArrayLike = (0.025, 0.5, 0.975)) -> Array:
         """Quantiles of observations after the last row.

@@ -7,6 +7,7 @@ which the last residuals show, does not widen the intervals of the next rows.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,26 @@ def sample(
     before, after = process.sample_paths(times, n_samples, random_state)
     residuals = process.residuals[:, None] - _last_columns(fitted, process) @ moved
     return fitted.values(X, draws) + fitted.offset + after + process.gain(times) @ (residuals - before)
+
+
+def continued(
+    fitted: FittedTorusGP, X: NDArray[Any], y: NDArray[np.float64], noise_scale: NDArray[np.float64] | None = None
+) -> FittedTorusGP:
+    """The same model, whose noise goes on from later rows: what was learned stays as it is."""
+    process = fitted.noise_process
+    if process is None or not len(X):
+        return fitted
+    order = np.argsort(X[:, process.time_input].astype(float), kind="stable")
+    X, y = X[order], y[order]
+    coordinates, plain = fitted.layout(X)
+    later = process.continued(
+        X[:, process.time_input].astype(float),
+        y - fitted.mean(X)[:, 0],
+        coordinates,
+        np.empty((len(X), 0)) if plain is None else plain,
+        np.ones(len(X)) if noise_scale is None else noise_scale[order],
+    )
+    return replace(fitted, noise_process=later)
 
 
 def _last_columns(fitted: FittedTorusGP, process: NoiseProcess) -> Array:

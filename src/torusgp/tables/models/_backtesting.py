@@ -105,12 +105,21 @@ def _forecast_group(model, rows, folds, levels, start):
         if start is not None:
             warnings.simplefilter("ignore", UserWarning)  # they were told of the first fit
         model._fit(rows.take(slice(0, folds[0].known)), **({} if start is None else {"start": start}))
-        return [forecast_fold(model, rows, fold, levels) for fold in folds], model.redundancy_
+        predictions, n_seen = [], folds[0].known
+        for fold in folds:
+            later = rows.take(slice(n_seen, fold.known))
+            if len(later.y):
+                model.model_.continue_from(
+                    later.X, later.y, None if later.scale is None else later.scale / model._typical_scale
+                )
+            n_seen = fold.known
+            predictions.append(forecast_fold(model, rows, fold, levels))
+        return predictions, model.redundancy_
 
 
 def forecast_fold(model, rows, fold, levels):
-    """Predictions of the rows of a fold, by a model that was fitted to rows before."""
-    return predict_rows(model, rows.take(slice(fold.known, fold.end)), levels, scored=True)
+    """Predictions of the rows of a fold, by a model that has seen the rows before."""
+    return predict_rows(model, rows.take(slice(fold.known, fold.end)), levels, scored=True, ahead=True)
 
 
 def make_folds(order, horizon, origins, every):

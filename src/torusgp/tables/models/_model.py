@@ -17,7 +17,7 @@ from torusgp.tables.models._files import from_notes, load_regressor, to_notes
 from torusgp.tables.models._forecasting import forecast_table
 from torusgp.tables.models._holdout import hold_out
 from torusgp.tables.models._parameters import check_parameters
-from torusgp.tables.models._predictions import predict_rows
+from torusgp.tables.models._predictions import is_plain, predict_rows
 from torusgp.tables.models._regressors import fit_regressor
 from torusgp.tables.models._rows import TABLE, Rows, find_complete, numbered, read_noise, to_table, unless_input
 from torusgp.tables.models._slopes import estimate_slopes
@@ -296,7 +296,8 @@ class TableModel(BaseEstimator):
         if inputs.calendar is not None:
             inputs = replace(inputs, zone=zone_name(columns[inputs.calendar[0]]))
         order = None if order is None else order[complete]
-        self.inputs_ = inputs = inputs.with_axis(order)
+        in_time = order is not None and self.redundancy == "auto" and is_plain(self)
+        self.inputs_ = inputs = replace(inputs, has_noise_in_time=in_time).with_axis(order)
         X = inputs.to_inputs({name: column[complete] for name, column in columns.items()}, order, source)
         inputs.check_cycles(X, source)
         scale = None if scale is None else scale[complete].to_numpy()
@@ -499,12 +500,12 @@ class TableModel(BaseEstimator):
         y = self.inputs_.read_numbers(numbered(frame, source), self.target, source).to_numpy()[complete]
         return replace(rows, y=y).take(~np.isnan(y))
 
-    def _read_inputs(self, frame, source):
-        """Rows without targets, of which the order is known if terms need it; and which rows are complete."""
+    def _read_inputs(self, frame, source, in_order=False):
+        """Rows without targets, and which are complete; their order is read if terms need it, or if asked for."""
         check_is_fitted(self, "model_")
         frame = numbered(frame, source)
         columns = self.inputs_.read(frame, source)
-        order = self.inputs_.read_order(frame, source, columns) if self.inputs_.needs_time else None
+        order = self.inputs_.read_order(frame, source, columns) if in_order or self.inputs_.needs_time else None
         complete = find_complete([*columns.values(), *unless_input(order, columns)], source, self.drop_missing)
         order = None if order is None else order[complete]
         X = self.inputs_.to_inputs({name: column[complete] for name, column in columns.items()}, order, source)

@@ -82,7 +82,14 @@ def is_plain(table: Any) -> bool:
     return check_likelihood(table.likelihood).name == "normal" and not table.noise_by
 
 
-def predict_rows(table: Any, rows: Rows, levels: Sequence[float] = (), *, scored: bool = False) -> Predictions:
+def goes_on(table: Any, rows: Rows) -> bool:
+    """Whether the noise of rows to come follows from that of the last rows; not if it is known for each of them."""
+    return is_plain(table) and table.model_.noise_process_ is not None and rows.scale is None
+
+
+def predict_rows(
+    table: Any, rows: Rows, levels: Sequence[float] = (), *, scored: bool = False, ahead: bool = False
+) -> Predictions:
     """Predict the rows of a table.
 
     Parameters
@@ -95,12 +102,19 @@ def predict_rows(table: Any, rows: Rows, levels: Sequence[float] = (), *, scored
         Probabilities of quantiles.
     scored : bool, default=False
         Compute what scores need.
+    ahead : bool, default=False
+        Whether the rows come after all that the model has seen: then their noise goes on from there.
 
     Returns
     -------
     Predictions
     """
     model, wanted = table.model_, np.asarray(levels, dtype=float)
+    if ahead and goes_on(table, rows):
+        mean, std = model.forecast(rows.X, return_std=True)
+        process = model.noise_process_
+        _, noise_variance = process.mean_and_variance(rows.X.to_numpy()[:, process.time_input].astype(float))
+        return Predictions(mean, std, mean[:, None] + ndtri(wanted) * std[:, None], np.sqrt(noise_variance))
     if is_plain(table):
         noise_std = np.broadcast_to(noise_of_rows(table, rows), len(rows.X))
         mean, std = model.predict(rows.X, return_std=True, include_noise=table.noise is None)
@@ -126,7 +140,7 @@ def predict_rows(table: Any, rows: Rows, levels: Sequence[float] = (), *, scored
 
 
 def draw_rows(table: Any, rows: Rows, n_draws: int, random_state: Any) -> Array:
-    """Draw observations of rows jointly.
+    """Draw observations of rows to come, jointly.
 
     Parameters
     ----------
@@ -144,6 +158,8 @@ def draw_rows(table: Any, rows: Rows, n_draws: int, random_state: Any) -> Array:
     ndarray of shape (n_draws, n_rows)
     """
     random_state = check_random_state(random_state)
+    if goes_on(table, rows):
+        return table.model_.sample_forecast(rows.X, n_draws, random_state).T
     if not is_plain(table):
         return table.model_.sample_y(rows.X, n_draws, random_state, include_noise=True, exposure=rows.scale).T
     values = table.model_.sample_y(rows.X, n_draws, random_state).T

@@ -6,6 +6,7 @@ import numpy as np
 
 from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.fitting.likelihoods import check_likelihood
+from torusgp.fitting.noise_models import CorrelatedNoise
 from torusgp.kernels.axes import Category, Circle, Line, Sum
 from torusgp.tables.models._fitting import FEW_COLUMNS, fit_counted, fit_in_order
 from torusgp.tables.models._terms import category_inputs
@@ -24,17 +25,11 @@ def fit_regressor(table, rows, start, report):
     if likelihood.name != "normal" or table.noise_by:
         return _fit_likelihood(table, rows, kernel, index_set, likelihood, report)
 
-    if table.redundancy == "auto" and rows.order is not None:
-        return fit_in_order(
-            make,
-            rows.X,
-            rows.y,
-            n_components=table.n_components,
-            start=start,
-            noise_scale=rows.scale,
-            report=report,
-            hint=_hint(table, rows),
-        )
+    if table.inputs_.has_noise_in_time:
+        noise = CorrelatedNoise(time=table.inputs_.time)
+        model = make(table.n_components).set_params(noise=noise).fit(rows.X, rows.y, noise_scale=rows.scale)
+        process = model.noise_process_
+        return model, 1.0 if process is None else process.redundancy, None
     value = 1.0 if table.redundancy == "auto" else float(table.redundancy)
     return fit_counted(make(table.n_components), rows.X, rows.y, value, rows.scale), value, None
 
