@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -62,12 +62,6 @@ class NoiseProcess:
     def variance(self) -> float:
         """Stationary variance, that of noise in the far future."""
         return self.autocovariance.variance
-
-    @property
-    def redundancy(self) -> float:
-        """Number of consecutive rows over their effective sample size, for their mean; at least one."""
-        values = self.autocovariance.values
-        return max(1.0, float(self.variance + 2 * values[1:].sum()) / self.variance)
 
     @property
     def last_time(self) -> float:
@@ -143,20 +137,6 @@ class NoiseProcess:
         drawn += np.sqrt(noise.nugget) * random_state.standard_normal(drawn.shape)
         n_last = len(self.cells)
         return drawn[:n_last] * self.scales[:, None], drawn[n_last:]
-
-    def continued(self, times: Any, residuals: Array, coordinates: Array, plain: Array, scales: Array) -> NoiseProcess:
-        """The same process, given the residuals of later rows too.
-
-        Parameters
-        ----------
-        times, residuals, coordinates, plain, scales
-            Of rows after the last one, in the order of time; see the attributes.
-        """
-        later = (self._cells(times), np.asarray(times, dtype=float), residuals, coordinates, plain, scales)
-        names = ("cells", "times", "residuals", "coordinates", "plain", "scales")
-        joined = (np.concatenate([getattr(self, name), more]) for name, more in zip(names, later, strict=True))
-        last: dict[str, Any] = {name: one[-MOST_ROWS:] for name, one in zip(names, joined, strict=True)}
-        return replace(self, **last)
 
     def to_archive(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Content for JSON, and arrays."""

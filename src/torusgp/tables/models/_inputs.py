@@ -2,8 +2,6 @@
 
 from dataclasses import asdict, dataclass, fields, replace
 
-import numpy as np
-
 from torusgp.estimators.short_form import slow_change
 from torusgp.kernels.axes import Circle, Expression
 from torusgp.storage.serialisation import from_json, to_json
@@ -56,8 +54,6 @@ class TableInputs:
         Categories for which an empty field is a level of its own.
     unused : tuple of pairs
         Columns of the table that are no inputs, and why.
-    has_noise_in_time : bool
-        Whether the regressor knows the time of the rows for the sake of their noise.
     """
 
     model: Expression
@@ -72,14 +68,13 @@ class TableInputs:
     index_set: str = "adaptive"
     empty_levels: tuple = ()
     unused: tuple = ()
-    has_noise_in_time: bool = False
 
     @classmethod
     def from_json(cls, content):
         """Inputs from what :meth:`to_json` gave, or an earlier version."""
         calendar = None if content["calendar"] is None else (content["calendar"][0], tuple(content["calendar"][1]))
         model = from_json(content["model"]) if "model" in content else upgrade_model(content, calendar)
-        kept = ("whole_days", "decimal", "date_format", "index_set", "has_noise_in_time")
+        kept = ("whole_days", "decimal", "date_format", "index_set")
         return cls(
             model,
             calendar,
@@ -162,7 +157,7 @@ class TableInputs:
     def time_periods(self):
         """Known periods of the column of numbers that orders the rows, by their names."""
         known = [circle.period for circle in self.circles if circle.input == self.time and circle.period != "auto"]
-        return {f"{period:g}": float(period) for period in known}
+        return {f"{period:g}": period for period in known}
 
     @property
     def columns(self):
@@ -179,7 +174,7 @@ class TableInputs:
     @property
     def _counts_time(self):
         """Whether the time of the rows is counted from the first on, as no circle has the numbers themselves."""
-        return (self.needs_time or self.has_noise_in_time) and all(one.input != self.time for one in self.circles)
+        return self.needs_time and all(circle.input != self.time for circle in self.circles)
 
     def read(self, frame, source):
         """Columns of a table that predictions need, checked.
@@ -235,7 +230,7 @@ class TableInputs:
 
     def with_axis(self, order):
         """The same, knowing from when on the time of a row is counted, if the terms have it."""
-        if not self.needs_time and not self.has_noise_in_time:
+        if not self.needs_time:
             return self
         axis = TimeAxis.from_order(order)
         return replace(self, axis=replace(axis, zero=0.0) if axis.kind == "number" else axis)
@@ -266,10 +261,8 @@ class TableInputs:
             values.update(zip(self.calendar_names, phases.T, strict=True))
         if self._counts_time:
             assert self.axis is not None
-            # predictions may not know it, if it only tells the noise
-            values[self.time] = np.zeros(len(index)) if order is None else self.axis.to_numbers(order, source)
-        names = dict.fromkeys([*self.names, *([self.time] if self.has_noise_in_time else [])])
-        return pandas.DataFrame({name: values[name] for name in names}, index=index)
+            values[self.time] = self.axis.to_numbers(order, source)
+        return pandas.DataFrame({name: values[name] for name in self.names}, index=index)
 
     def check_cycles(self, X, source):
         """Raise if a cycle of the calendar has the same place in all of many rows, from which nothing can be learned.
