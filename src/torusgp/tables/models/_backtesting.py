@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from torusgp.fitting.likelihoods import check_likelihood
+from torusgp.fitting.noise_process import MOST_ROWS
 from torusgp.tables.forecasting import Horizon, Timeline
 from torusgp.tables.forecasting.backtest import Backtest, HorizonScores, horizon_groups
 from torusgp.tables.forecasting.naive import SeasonalNaive, season_steps, step_numbers
@@ -105,14 +106,12 @@ def _forecast_group(model, rows, folds, levels, start):
         if start is not None:
             warnings.simplefilter("ignore", UserWarning)  # they were told of the first fit
         model._fit(rows.take(slice(0, folds[0].known)), **({} if start is None else {"start": start}))
-        predictions, n_seen = [], folds[0].known
+        fitted, predictions = model.model_, []
         for fold in folds:
-            later = rows.take(slice(n_seen, fold.known))
-            if len(later.y):
-                model.model_.continue_from(
-                    later.X, later.y, None if later.scale is None else later.scale / model._typical_scale
-                )
-            n_seen = fold.known
+            if fold.known > folds[0].known:
+                last = rows.take(slice(max(0, fold.known - MOST_ROWS), fold.known))
+                scale = None if last.scale is None else last.scale / model._typical_scale
+                model.model_ = fitted.go_on_from(last.X, last.y, scale, time=last.times)
             predictions.append(forecast_fold(model, rows, fold, levels))
         return predictions, model.redundancy_
 

@@ -17,7 +17,7 @@ from torusgp.tables.models._files import from_notes, load_regressor, to_notes
 from torusgp.tables.models._forecasting import forecast_table
 from torusgp.tables.models._holdout import hold_out
 from torusgp.tables.models._parameters import check_parameters
-from torusgp.tables.models._predictions import is_plain, predict_rows
+from torusgp.tables.models._predictions import predict_rows
 from torusgp.tables.models._regressors import fit_regressor
 from torusgp.tables.models._rows import TABLE, Rows, find_complete, numbered, read_noise, to_table, unless_input
 from torusgp.tables.models._slopes import estimate_slopes
@@ -296,8 +296,7 @@ class TableModel(BaseEstimator):
         if inputs.calendar is not None:
             inputs = replace(inputs, zone=zone_name(columns[inputs.calendar[0]]))
         order = None if order is None else order[complete]
-        in_time = order is not None and self.redundancy == "auto" and is_plain(self)
-        self.inputs_ = inputs = replace(inputs, has_noise_in_time=in_time).with_axis(order)
+        self.inputs_ = inputs = inputs.with_axis(order)
         X = inputs.to_inputs({name: column[complete] for name, column in columns.items()}, order, source)
         inputs.check_cycles(X, source)
         scale = None if scale is None else scale[complete].to_numpy()

@@ -82,9 +82,14 @@ def is_plain(table: Any) -> bool:
     return check_likelihood(table.likelihood).name == "normal" and not table.noise_by
 
 
-def goes_on(table: Any, rows: Rows) -> bool:
-    """Whether the noise of rows to come follows from that of the last rows; not if it is known for each of them."""
-    return is_plain(table) and table.model_.noise_process_ is not None and rows.scale is None
+def goes_on(table: Any) -> bool:
+    """Whether the noise of rows to come follows from that of the last rows."""
+    return is_plain(table) and table.model_.noise_process_ is not None
+
+
+def _ahead(table: Any, rows: Rows) -> dict[str, Any]:
+    """What forecasts of rows need beside their inputs."""
+    return {"time": rows.times, "noise_scale": None if rows.scale is None else rows.scale / table._typical_scale}
 
 
 def predict_rows(
@@ -110,11 +115,11 @@ def predict_rows(
     Predictions
     """
     model, wanted = table.model_, np.asarray(levels, dtype=float)
-    if ahead and goes_on(table, rows):
-        mean, std = model.forecast(rows.X, return_std=True)
-        process = model.noise_process_
-        _, noise_variance = process.mean_and_variance(rows.X.to_numpy()[:, process.time_input].astype(float))
-        return Predictions(mean, std, mean[:, None] + ndtri(wanted) * std[:, None], np.sqrt(noise_variance))
+    if ahead and goes_on(table):
+        mean, std = model.forecast(rows.X, return_std=True, **_ahead(table, rows))
+        noise_std = np.sqrt(model.noise_process_.mean_and_variance(rows.times)[1])
+        noise_std = noise_std if rows.scale is None else noise_std * rows.scale / table._typical_scale
+        return Predictions(mean, std, mean[:, None] + ndtri(wanted) * std[:, None], noise_std)
     if is_plain(table):
         noise_std = np.broadcast_to(noise_of_rows(table, rows), len(rows.X))
         mean, std = model.predict(rows.X, return_std=True, include_noise=table.noise is None)
@@ -158,8 +163,8 @@ def draw_rows(table: Any, rows: Rows, n_draws: int, random_state: Any) -> Array:
     ndarray of shape (n_draws, n_rows)
     """
     random_state = check_random_state(random_state)
-    if goes_on(table, rows):
-        return table.model_.sample_forecast(rows.X, n_draws, random_state).T
+    if goes_on(table):
+        return table.model_.sample_forecast(rows.X, n_draws, random_state, **_ahead(table, rows)).T
     if not is_plain(table):
         return table.model_.sample_y(rows.X, n_draws, random_state, include_noise=True, exposure=rows.scale).T
     values = table.model_.sample_y(rows.X, n_draws, random_state).T

@@ -6,7 +6,6 @@ import numpy as np
 
 from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.fitting.likelihoods import check_likelihood
-from torusgp.fitting.noise_models import CorrelatedNoise
 from torusgp.kernels.axes import Category, Circle, Line, Sum
 from torusgp.tables.models._fitting import FEW_COLUMNS, fit_counted, fit_in_order
 from torusgp.tables.models._terms import category_inputs
@@ -25,13 +24,19 @@ def fit_regressor(table, rows, start, report):
     if likelihood.name != "normal" or table.noise_by:
         return _fit_likelihood(table, rows, kernel, index_set, likelihood, report)
 
-    if table.inputs_.has_noise_in_time:
-        noise = CorrelatedNoise(time=table.inputs_.time)
-        model = make(table.n_components).set_params(noise=noise).fit(rows.X, rows.y, noise_scale=rows.scale)
+    if table.redundancy == "auto" and rows.order is not None:
+        model = make(table.n_components).set_params(noise="correlated")
+        model.fit(rows.X, rows.y, noise_scale=rows.scale, time=rows.times)
         process = model.noise_process_
-        return model, 1.0 if process is None else process.redundancy, None
+        return model, 1.0 if process is None else redundancy_of(process), None
     value = 1.0 if table.redundancy == "auto" else float(table.redundancy)
     return fit_counted(make(table.n_components), rows.X, rows.y, value, rows.scale), value, None
+
+
+def redundancy_of(process):
+    """Number of consecutive rows over their effective sample size, for their mean; at least one."""
+    values = process.autocovariance.values
+    return max(1.0, float(process.variance + 2 * values[1:].sum()) / process.variance)
 
 
 def _fit_likelihood(table, rows, kernel, index_set, likelihood, report):

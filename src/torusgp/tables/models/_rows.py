@@ -22,6 +22,14 @@ class Rows:
     scale: np.ndarray | None
     source: str | Path = TABLE
 
+    @property
+    def times(self):
+        """Times as numbers, in hours if they are dates, for the noise of the rows; None if they have no order."""
+        if self.order is None or self.order.dtype.kind != "M":
+            return None if self.order is None else self.order.to_numpy(dtype=float)
+        times = self.order if self.order.dt.tz is None else self.order.dt.tz_convert("UTC").dt.tz_localize(None)
+        return (times.to_numpy() - np.datetime64("2000-01-01")) / np.timedelta64(1, "h")
+
     def sorted(self):
         """The rows in their order."""
         if self.order is None:
