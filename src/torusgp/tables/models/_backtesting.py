@@ -16,7 +16,7 @@ from torusgp.tables.forecasting import Horizon, Timeline
 from torusgp.tables.forecasting.backtest import Backtest, HorizonScores, horizon_groups
 from torusgp.tables.forecasting.naive import SeasonalNaive, season_steps, step_numbers
 from torusgp.tables.forecasting.quantiles import quantile_name
-from torusgp.tables.models._predictions import Predictions, predict_rows
+from torusgp.tables.models._predictions import Predictions, ahead_of, predict_rows
 from torusgp.tables.models._words import word
 from torusgp.tables.reading import TableError, to_moment
 from torusgp.views.scores import Scores
@@ -110,8 +110,7 @@ def _forecast_group(model, rows, folds, levels, start):
         for fold in folds:
             if fold.known > folds[0].known:
                 last = rows.take(slice(max(0, fold.known - MOST_ROWS), fold.known))
-                scale = None if last.scale is None else last.scale / model._typical_scale
-                model.model_ = fitted.go_on_from(last.X, last.y, scale, time=last.times)
+                model.model_ = fitted.go_on_from(last.X, last.y, **ahead_of(model, last))
             predictions.append(forecast_fold(model, rows, fold, levels))
         return predictions, model.redundancy_
 

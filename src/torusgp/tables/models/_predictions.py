@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 from sklearn.utils import check_random_state
 
 from torusgp.fitting.likelihoods import check_likelihood
-from torusgp.tables.models._rows import Rows
+from torusgp.tables.models._rows import Rows, row_times
 from torusgp.tables.models._slopes import inflated_std, inflation_roots
 from torusgp.views.scores import LEVELS, Scores
 
@@ -84,12 +84,31 @@ def is_plain(table: Any) -> bool:
 
 def goes_on(table: Any) -> bool:
     """Whether the noise of rows to come follows from that of the last rows."""
-    return is_plain(table) and table.model_.noise_process_ is not None
+    return table.model_.noise_process_ is not None
 
 
-def _ahead(table: Any, rows: Rows) -> dict[str, Any]:
-    """What forecasts of rows need beside their inputs."""
-    return {"time": rows.times, "noise_scale": None if rows.scale is None else rows.scale / table._typical_scale}
+def _predict_ahead(table: Any, rows: Rows, levels: Array, scored: bool) -> Predictions:
+    """Predictions of rows to come, whose noise goes on from the last rows."""
+    model, ahead = table.model_, ahead_of(table, rows)
+    mean, std = model.forecast(rows.X, return_std=True, **ahead)
+    shown = model.forecast_quantiles(rows.X, levels, **ahead) if len(levels) else np.empty((len(mean), 0))
+    if not scored:
+        return Predictions(mean, std, shown)
+    _, function_std = model.predict(rows.X, return_std=True, include_noise=False)
+    noise_std = np.sqrt(np.maximum(std**2 - function_std**2, 0.0))
+    if model.likelihood_.name == "normal":
+        return Predictions(mean, std, shown, noise_std)
+    # of logarithms that are normal: their mean, and one standard deviation more
+    low, high = np.log(model.forecast_quantiles(rows.X, [0.5, float(ndtr(1.0))], **ahead)).T
+    density = -0.5 * np.log(2 * np.pi) - np.log(high - low) - 0.5 * ((np.log(rows.y) - low) / (high - low)) ** 2
+    quantiles = model.forecast_quantiles(rows.X, LEVELS, **ahead)
+    return Predictions(mean, std, shown, noise_std, None, quantiles, density - np.log(rows.y))
+
+
+def ahead_of(table: Any, rows: Rows) -> dict[str, Any]:
+    """What forecasts of rows need beside their inputs: times, and known scales of their noise."""
+    scale = None if rows.scale is None else rows.scale / table._typical_scale
+    return {"time": row_times(table.inputs_, rows.order), "noise_scale": scale}
 
 
 def predict_rows(
@@ -116,10 +135,7 @@ def predict_rows(
     """
     model, wanted = table.model_, np.asarray(levels, dtype=float)
     if ahead and goes_on(table):
-        mean, std = model.forecast(rows.X, return_std=True, **_ahead(table, rows))
-        noise_std = np.sqrt(model.noise_process_.mean_and_variance(rows.times)[1])
-        noise_std = noise_std if rows.scale is None else noise_std * rows.scale / table._typical_scale
-        return Predictions(mean, std, mean[:, None] + ndtri(wanted) * std[:, None], noise_std)
+        return _predict_ahead(table, rows, wanted, scored)
     if is_plain(table):
         noise_std = np.broadcast_to(noise_of_rows(table, rows), len(rows.X))
         mean, std = model.predict(rows.X, return_std=True, include_noise=table.noise is None)
@@ -164,7 +180,7 @@ def draw_rows(table: Any, rows: Rows, n_draws: int, random_state: Any) -> Array:
     """
     random_state = check_random_state(random_state)
     if goes_on(table):
-        return table.model_.sample_forecast(rows.X, n_draws, random_state, **_ahead(table, rows)).T
+        return table.model_.sample_forecast(rows.X, n_draws, random_state, **ahead_of(table, rows)).T
     if not is_plain(table):
         return table.model_.sample_y(rows.X, n_draws, random_state, include_noise=True, exposure=rows.scale).T
     values = table.model_.sample_y(rows.X, n_draws, random_state).T

@@ -25,18 +25,18 @@ def fit_regressor(table, rows, start, report):
         return _fit_likelihood(table, rows, kernel, index_set, likelihood, report)
 
     if table.redundancy == "auto" and rows.order is not None:
-        model = make(table.n_components).set_params(noise="correlated")
-        model.fit(rows.X, rows.y, noise_scale=rows.scale, time=rows.times)
-        process = model.noise_process_
-        return model, 1.0 if process is None else redundancy_of(process), None
+        return fit_in_order(
+            make,
+            rows.X,
+            rows.y,
+            n_components=table.n_components,
+            start=start,
+            noise_scale=rows.scale,
+            report=report,
+            hint=_hint(table, rows),
+        )
     value = 1.0 if table.redundancy == "auto" else float(table.redundancy)
     return fit_counted(make(table.n_components), rows.X, rows.y, value, rows.scale), value, None
-
-
-def redundancy_of(process):
-    """Number of consecutive rows over their effective sample size, for their mean; at least one."""
-    values = process.autocovariance.values
-    return max(1.0, float(process.variance + 2 * values[1:].sum()) / process.variance)
 
 
 def _fit_likelihood(table, rows, kernel, index_set, likelihood, report):

@@ -22,14 +22,6 @@ class Rows:
     scale: np.ndarray | None
     source: str | Path = TABLE
 
-    @property
-    def times(self):
-        """Times as numbers, in hours if they are dates, for the noise of the rows; None if they have no order."""
-        if self.order is None or self.order.dtype.kind != "M":
-            return None if self.order is None else self.order.to_numpy(dtype=float)
-        times = self.order if self.order.dt.tz is None else self.order.dt.tz_convert("UTC").dt.tz_localize(None)
-        return (times.to_numpy() - np.datetime64("2000-01-01")) / np.timedelta64(1, "h")
-
     def sorted(self):
         """The rows in their order."""
         if self.order is None:
@@ -45,6 +37,16 @@ class Rows:
             None if self.scale is None else self.scale[chosen],
             self.source,
         )
+
+
+def row_times(inputs, order):
+    """Times of rows as numbers, in days where they are dates; None if they are an input of the regressor."""
+    if order is None or inputs.needs_time:
+        return None
+    if order.dtype.kind != "M":
+        return order.to_numpy(dtype=float)
+    times = order if order.dt.tz is None else order.dt.tz_convert("UTC").dt.tz_localize(None)
+    return (times.to_numpy() - np.datetime64("1970-01-01")) / np.timedelta64(1, "D")
 
 
 def to_table(frame, source):

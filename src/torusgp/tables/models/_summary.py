@@ -36,7 +36,7 @@ def summarise(table):
                 "redundancy": table.redundancy_,
                 "redundancy_found": None if found is None else found.estimate,
                 "redundancy_std": None if found is None else found.std,
-                "redundancy_is": "estimated" if table.redundancy == "auto" and inputs.time is not None else "given",
+                "redundancy_is": "estimated" if found is not None else "given",
             },
             "inputs": circles,
             "kernel": table.kernel,
