@@ -17,7 +17,7 @@ __all__ = ["load_commands", "main", "make_app"]
 
 _COMMANDS = {  # with the first sentence of their help
     "demo": "Fill the hole in a made-up photograph of a perforated plate, and compare ways to do it.",
-    "fit": "Fit a model to a table, to predict one of its columns from others that repeat.",
+    "fit": "Fit a model to a table, to predict one of its columns from the others.",
     "predict": "Predict the target of a model for the rows of a table.",
     "forecast": "Forecast the rows that come after those of a model's table, with intervals and whole paths.",
     "backtest": "Forecast the past from several origins, and compare with what came.",
