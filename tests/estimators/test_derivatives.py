@@ -250,9 +250,10 @@ def test_a_pass_with_gradients_goes_on_after_a_crash(tmp_path, monkeypatch):
         return whole(statistics, *rows)
 
     whole = SufficientStatistics.update_gradient
-    with monkeypatch.context() as patch, pytest.raises(OSError, match="disk"):
-        patch.setattr(SufficientStatistics, "update_gradient", broken)
+    monkeypatch.setattr(SufficientStatistics, "update_gradient", broken)
+    with pytest.raises(OSError, match="disk"):
         model.fit(chunks, X_gradient=slopes, checkpoint=path)
+    monkeypatch.setattr(SufficientStatistics, "update_gradient", whole)
     for _ in range(2):
         model.fit(chunks, X_gradient=slopes, checkpoint=path)
         np.testing.assert_allclose(model.predict(X), expected, rtol=1e-6)
