@@ -1,10 +1,11 @@
 """Regression on the columns of a table: calendars, rows held out, and noise that is correlated from row to row."""
 
+from torusgp.tables.forecasting import Backtest, Forecast, HorizonScores, Timeline, quantile_name
+from torusgp.tables.models._choice import NOT_NAMED
 from torusgp.tables.models._correlation import Redundancy, estimate_redundancy
 from torusgp.tables.models._files import load_regressor
 from torusgp.tables.models._fitting import fit_in_order
 from torusgp.tables.models._model import TableModel
-from torusgp.tables.models._quantiles import quantile_name
 from torusgp.tables.models._slopes import SlopeEstimate
 from torusgp.tables.models._summary import to_plain
 from torusgp.tables.models._time_axis import TimeAxis
@@ -12,11 +13,16 @@ from torusgp.tables.models._words import words_of_the_command
 from torusgp.views.scores import Scores
 
 __all__ = [
+    "NOT_NAMED",
+    "Backtest",
+    "Forecast",
+    "HorizonScores",
     "Redundancy",
     "Scores",
     "SlopeEstimate",
     "TableModel",
     "TimeAxis",
+    "Timeline",
     "estimate_redundancy",
     "fit_in_order",
     "load_regressor",

@@ -9,14 +9,17 @@ _WORDS = {
     "calendar": ("calendar={{{0!r}: ['day', 'week', 'year']}}", "--calendar {0}=day,week,year"),
     "time": ("time={0!r}", "--time {0}"),
     "timezone": ("timezone={0!r}", "--timezone {0}"),
-    "slope": ("terms=Slope('time')", "--slope time"),
+    "slope": ("terms='slope(time)'", '--terms "slope(time)"'),
     "noise": ("noise={0!r}", "--noise-column {0}"),
     "two_periods": (
-        "periods={{{0!r}: ['auto', 'auto']}} with max_interaction=1",
-        "--period {0}=auto twice with --max-interaction 1",
+        "terms='circle({0}, auto) + circle({0}, auto)'",
+        '--terms "circle({0}, auto) + circle({0}, auto)"',
     ),
     "redundancy": ("redundancy", "--redundancy"),
     "drop_missing": ("drop_missing=True", "--drop-missing"),
+    "horizon": ("horizon={0!r}", "--horizon {0}"),
+    "origins": ("origins={0}", "--origins {0}"),
+    "future": ("future=...", "--future FILE"),
     "without_holdout": ("fit instead of fit_and_evaluate", "--holdout 0"),
 }
 
