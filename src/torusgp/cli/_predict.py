@@ -33,7 +33,7 @@ columns of DATA and beside them mean, std (of a single observation, noise includ
 target, too, predictions are compared with it.
 
 Numbers and times are read as fit was told to read them, unless --decimal and --date-format say otherwise. CSV is
-written as DATA is: with the same sign between columns and before decimals.
+written as DATA is: with the same separator and decimal sign.
 
 \b
 Examples:

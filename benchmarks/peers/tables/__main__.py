@@ -1,3 +1,0 @@
-from benchmarks.peers.tables.comparison import main
-
-main()
