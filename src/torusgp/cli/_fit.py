@@ -39,6 +39,10 @@ names a column of times and its cycles: some of hour, day, week, month, quarter 
 whole days, unless --moving-days is given, which suits what goes on around midnight. What these options name and
 --terms does not is one product beside the terms.
 
+--lags temperature=3h,24h makes moving means over the time up to each row, called temperature_3h and temperature_24h;
+predict and forecast take what came before from the rows fitted. --holidays AU-VIC makes a category called holidays:
+public holidays of a country or a part of it, and the days before and after them.
+
 Times may be text, such as 2024-01-31 13:30, or seconds or milliseconds since 1970. Decimal commas (where semicolons
 are the separator) and dates such as 31.01.2024 are read without being asked. --decimal and --date-format say how
 numbers and times are written where that is not plain; predict then reads later files in the same way.
@@ -111,6 +115,13 @@ def add_fit(app):
             str | None,
             typer.Option(help="Formula of inputs, such as 'hour * temperature + weekday'.", metavar="FORMULA"),
         ] = None,
+        lags: Annotated[
+            list[str] | None,
+            typer.Option(help="Column, and spans of moving means that are inputs.", metavar="COLUMN=SPAN,SPAN"),
+        ] = None,
+        holidays: Annotated[
+            str | None, typer.Option(help="Country whose holidays are an input, such as AU-VIC.", metavar="CODE")
+        ] = None,
         time_column: Annotated[
             str | None,
             typer.Option("--time", help="Column of times or numbers that orders the rows.", metavar="COLUMN"),
@@ -174,6 +185,8 @@ def add_fit(app):
                 to_calendar(calendar),
                 inputs=inputs,
                 terms=terms,
+                lags=to_lags(lags),
+                holidays=holidays,
                 time=time_column,
                 timezone=timezone,
                 whole_days=whole_days,
@@ -256,6 +269,18 @@ def to_calendar(text):
         return None
     column, cycles = split_pair(text, "--calendar", "time=day,week,year")
     return {column: [cycle.strip() for cycle in cycles.split(",") if cycle.strip()]}
+
+
+def to_lags(texts):
+    """Columns and spans of ``--lags``.
+
+    Examples
+    --------
+    >>> to_lags(["temperature=3h,24h"])
+    {'temperature': ['3h', '24h']}
+    """
+    pairs = [split_pair(text, "--lags", "temperature=3h,24h") for text in texts or []]
+    return {column: [one.strip() for one in spans.split(",") if one.strip()] for column, spans in pairs} or None
 
 
 def to_redundancy(text):

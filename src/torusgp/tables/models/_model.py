@@ -71,6 +71,14 @@ class TableModel(BaseEstimator):
         expression over names of columns, such as ``Slope("time") + Line("temperature")``, where cycles are called
         "hour_of_day" and so on. Time is in years of 365.25 days since the first row where it has dates, else in its own
         units. Inputs that are named elsewhere and not in terms make up one product beside them.
+    lags : dict of str to sequence of str, optional
+        Moving means of columns, such as ``{"temperature": ["3h", "24h"]}``: inputs called ``temperature_3h`` and
+        ``temperature_24h``, over the time up to each row (min, h, d or w; numbers where numbers order the rows). They
+        are not known where less than half of it has rows: at the beginning, and after gaps; such rows are left out of
+        fits. Predictions know the last of the rows that were fitted.
+    holidays : str, optional
+        Country, or part of it, whose public holidays and the days before and after them are a category called
+        "holidays", such as "AU-VIC"; needs the library of this name.
     time : str, optional
         Column of times or numbers that orders the rows; by default that of the calendar, or the only column of times
         where time is an input.
@@ -170,6 +178,8 @@ class TableModel(BaseEstimator):
         *,
         inputs=None,
         terms=None,
+        lags=None,
+        holidays=None,
         time=None,
         timezone=None,
         whole_days=True,
@@ -190,6 +200,8 @@ class TableModel(BaseEstimator):
         self.calendar = calendar
         self.inputs = inputs
         self.terms = terms
+        self.lags = lags
+        self.holidays = holidays
         self.time = time
         self.timezone = timezone
         self.whole_days = whole_days
@@ -288,8 +300,13 @@ class TableModel(BaseEstimator):
         columns = inputs.read(frame, source)
         order = inputs.read_order(frame, source, columns)
         scale = read_noise(frame, self._scale_column, source, inputs)
-        needed = [y, *columns.values(), *unless_input(order, columns), *unless_input(scale, columns)]
+        inputs = inputs.with_history(frame, source, order)
+        lagged = {lag.name: columns[lag.name] for lag in inputs.lags}
+        own = [column for name, column in columns.items() if name not in lagged]
+        needed = [y, *own, *unless_input(order, columns), *unless_input(scale, columns)]
         complete = find_complete(needed, source, self.drop_missing)
+        for column in lagged.values():  # of the first rows nothing is known of the time before
+            complete = complete & column.notna().to_numpy()
         self.n_dropped_ = int(np.sum(~complete))
         if complete.sum() < FEWEST_ROWS:
             raise TableError(f"{source} has {complete.sum()} complete rows; {FEWEST_ROWS} or more are needed.")

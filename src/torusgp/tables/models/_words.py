@@ -10,6 +10,7 @@ _WORDS = {
     "time": ("time={0!r}", "--time {0}"),
     "timezone": ("timezone={0!r}", "--timezone {0}"),
     "slope": ("terms='slope(time)'", '--terms "slope(time)"'),
+    "lags": ("lags={{{0!r}: ['3h', '24h']}}", "--lags {0}=3h,24h"),
     "noise": ("noise={0!r}", "--noise-column {0}"),
     "two_periods": (
         "terms='circle({0}, auto) + circle({0}, auto)'",
