@@ -17,9 +17,9 @@ from torusgp.cli._options import (
     json_option,
     split_pair,
 )
-from torusgp.cli._summary import print_summary
+from torusgp.cli._summary import print_levels, print_summary
 from torusgp.storage.files import write_together
-from torusgp.tables.models import TableModel, words_of_the_command
+from torusgp.tables.models import PanelModel, TableModel, words_of_the_command
 from torusgp.tables.reading import read_table, text_layout
 
 _HELP = """Fit a model to a table, to predict one of its columns from the others.
@@ -42,6 +42,9 @@ whole days, unless --moving-days is given, which suits what goes on around midni
 --lags temperature=3h,24h makes moving means over the time up to each row, called temperature_3h and temperature_24h;
 predict and forecast take what came before from the rows fitted. --holidays AU-VIC makes a category called holidays:
 public holidays of a country or a part of it, and the days before and after them.
+
+--by store fits one model for each value of a column, for tables with several series. Its file is given to predict and
+forecast as it is; for the other commands, models.npz:north is the model of one value.
 
 Times may be text, such as 2024-01-31 13:30, or seconds or milliseconds since 1970. Decimal commas (where semicolons
 are the separator) and dates such as 31.01.2024 are read without being asked. --decimal and --date-format say how
@@ -75,6 +78,7 @@ Examples:
       --date-format "%d/%m/%Y %H:%M" --decimal ,
   torusgp fit bicycles.csv --target count --likelihood negative_binomial \\
       --terms "hour * weekday + year + rain"
+  torusgp fit stores.csv --target sales --by store --holidays DE
   torusgp fit angles.csv --target energy --period phi=360 --period psi=360
   torusgp fit star.csv --target mag --period time=auto --noise-column mag_err
   torusgp fit star.csv --target mag --noise-column mag_err \\
@@ -121,6 +125,10 @@ def add_fit(app):
         ] = None,
         holidays: Annotated[
             str | None, typer.Option(help="Country whose holidays are an input, such as AU-VIC.", metavar="CODE")
+        ] = None,
+        by: Annotated[
+            str | None,
+            typer.Option(help="Column that parts the rows: one model for each of its values.", metavar="COLUMN"),
         ] = None,
         time_column: Annotated[
             str | None,
@@ -202,11 +210,14 @@ def add_fit(app):
                 drop_missing=drop_missing,
             )
             place = beside(data, "-model.npz") if output is None else output
+            fitted = model if by is None else PanelModel(model, by)
             with at_work("reading") as report:
-                seconds = fit_file(model, data, place, holdout, holdout_from, refit, report)
-            summary = model.summary()
+                seconds = fit_file(fitted, data, place, holdout, holdout_from, refit, report)
+            summary = fitted.summary()
             if as_json:
                 print_json({"model": str(place), "data": str(data), "seconds": seconds, **summary})
+            elif by is not None:
+                print_levels(summary, {"time": f"{seconds:.1f} s", "written to": str(place)})
             else:
                 print_summary(summary, {"time": f"{seconds:.1f} s", "written to": str(place)})
 
@@ -216,8 +227,8 @@ def fit_file(model, path, output, holdout=None, start=None, refit=True, verbose=
 
     Parameters
     ----------
-    model : TableModel
-        Unfitted model.
+    model : TableModel or PanelModel
+        Unfitted model, or one for each level of a column.
     path : Path
         The table.
     output : Path
@@ -241,7 +252,8 @@ def fit_file(model, path, output, holdout=None, start=None, refit=True, verbose=
         raise ValueError("Give either --holdout or --holdout-from: both say which rows are held out.")
     check_output(output, path)
     frame = read_table(path)
-    model.set_params(verbose=verbose)
+    template = getattr(model, "model", model)
+    template.set_params(verbose=verbose)
     if holdout == 0:
         model.fit(frame, source=path)
     else:
@@ -251,7 +263,7 @@ def fit_file(model, path, output, holdout=None, start=None, refit=True, verbose=
     seconds = time.perf_counter() - began
     with tempfile.TemporaryDirectory() as folder:
         written = Path(folder) / "model.npz"
-        layout = asdict(text_layout(frame, path, model.decimal))  # for predictions of tables that do not show theirs
+        layout = asdict(text_layout(frame, path, template.decimal))  # for predictions of tables that do not show theirs
         model.save(written, {"data": str(path), "seconds": seconds, "layout": layout})
         write_together({output: written.read_bytes()})
     return seconds

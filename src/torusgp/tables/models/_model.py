@@ -19,6 +19,7 @@ from torusgp.tables.models._holdout import hold_out
 from torusgp.tables.models._parameters import check_parameters
 from torusgp.tables.models._predictions import predict_rows
 from torusgp.tables.models._regressors import fit_regressor
+from torusgp.tables.models._repeats import repeated_times
 from torusgp.tables.models._rows import TABLE, Rows, find_complete, numbered, read_noise, to_table, unless_input
 from torusgp.tables.models._slopes import estimate_slopes
 from torusgp.tables.models._summary import part_stds, summarise
@@ -301,6 +302,9 @@ class TableModel(BaseEstimator):
         order = inputs.read_order(frame, source, columns)
         scale = read_noise(frame, self._scale_column, source, inputs)
         inputs = inputs.with_history(frame, source, order)
+        repeated = repeated_times(frame, order, source)
+        if repeated is not None:
+            warnings.warn(repeated, stacklevel=3)
         lagged = {lag.name: columns[lag.name] for lag in inputs.lags}
         own = [column for name, column in columns.items() if name not in lagged]
         needed = [y, *own, *unless_input(order, columns), *unless_input(scale, columns)]
@@ -535,12 +539,12 @@ class TableModel(BaseEstimator):
             None if scale is None else scale[complete].fillna(self._typical_scale).to_numpy(),
         ), complete
 
-    def read_as(self, *, decimal=None, date_format=None):
+    def read_as(self, *, decimal=None, date_format=None, drop_missing=None):
         """Read the tables that follow in another way than those that were fitted.
 
         Parameters
         ----------
-        decimal, date_format : str, optional
+        decimal, date_format, drop_missing : optional
             See :class:`TableModel`; by default as before.
 
         Returns
@@ -550,7 +554,7 @@ class TableModel(BaseEstimator):
         given = {"decimal": decimal, "date_format": date_format}
         changes = {name: value for name, value in given.items() if value is not None}
         self.inputs_ = replace(self.inputs_, **changes)
-        return self.set_params(**changes)
+        return self.set_params(**changes, **({} if drop_missing is None else {"drop_missing": drop_missing}))
 
     # What was learned --------------------------------------------------------------------------------------------
 
