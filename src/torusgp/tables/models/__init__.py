@@ -2,8 +2,9 @@
 
 from torusgp.tables.forecasting import Backtest, Forecast, HorizonScores, Timeline, quantile_name
 from torusgp.tables.models._choice import NOT_NAMED
-from torusgp.tables.models._files import load_regressor
+from torusgp.tables.models._files import is_panel, load_regressor
 from torusgp.tables.models._model import TableModel
+from torusgp.tables.models._panel import PanelForecast, PanelModel, load_tables
 from torusgp.tables.models._slopes import SlopeEstimate
 from torusgp.tables.models._summary import to_plain
 from torusgp.tables.models._time_axis import TimeAxis
@@ -15,12 +16,16 @@ __all__ = [
     "Backtest",
     "Forecast",
     "HorizonScores",
+    "PanelForecast",
+    "PanelModel",
     "Scores",
     "SlopeEstimate",
     "TableModel",
     "TimeAxis",
     "Timeline",
+    "is_panel",
     "load_regressor",
+    "load_tables",
     "quantile_name",
     "to_plain",
     "words_of_the_command",
