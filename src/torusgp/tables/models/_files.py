@@ -5,14 +5,14 @@ from pathlib import Path
 from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.storage.archives import decoding
 from torusgp.storage.serialisation import from_json, to_json
-from torusgp.tables.forecasting import Timeline
+from torusgp.tables.forecasting import Backtest, Timeline
 from torusgp.tables.models._inputs import TableInputs
 from torusgp.tables.models._layout1 import FittedWithLine, with_line
 from torusgp.tables.models._slopes import SlopeEstimate
 from torusgp.tables.models._summary import to_plain, upgrade_summary
 from torusgp.views.scores import Scores
 
-_LAYOUT = 2  # of the notes in the file
+_LAYOUT = 3  # of the notes in the file
 
 
 def load_regressor(path):
@@ -37,6 +37,7 @@ def to_notes(table, notes):
         "slopes": [slope.to_json() for slope in table.slopes_],
         "typical_scale": table._typical_scale,
         "timeline": None if table.timeline_ is None else table.timeline_.to_json(),
+        "evaluation": None if table.evaluation_ is None else to_plain(table.evaluation_.to_json()),
         "summary": summary,
         "notes": notes or {},
     }
@@ -53,7 +54,8 @@ def from_notes(kind, model, path):
     with decoding(path):
         if content["layout"] > _LAYOUT:
             raise ValueError(f"{path} was written by a newer version of torusgp: upgrade torusgp to read it.")
-        stored = {name: value for name, value in content["parameters"].items() if name != "trend"}
+        known = kind._get_param_names()
+        stored = {name: value for name, value in content["parameters"].items() if name in known}
         stored["terms"] = from_json(stored.get("terms"))
         table = kind(**({"whole_days": False} | stored))  # days moved on before there was a choice
         table.model_, table.inputs_ = model, TableInputs.from_json(content["inputs"])
@@ -68,5 +70,7 @@ def from_notes(kind, model, path):
         table.n_rows_, table.n_dropped_ = rows["fitted"], rows["dropped"]
         table.redundancy_, table.n_effective_ = rows["redundancy"], rows["effective"]
         table.scores_ = None if holdout is None else Scores.from_json(holdout)
+        evaluation = content.get("evaluation")
+        table.evaluation_ = None if evaluation is None else Backtest.from_json(evaluation)
         table.is_refitted_ = table._summary["is_refitted"]
     return table
