@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from torusgp.data.blocks import is_dask
 from torusgp.data.sources import is_streamed
 from torusgp.estimators.correlated import check_alone, fit_correlated
+from torusgp.estimators.families import FAMILIES, best_fit, is_automatic
 from torusgp.estimators.forecasts import Forecasts
 from torusgp.estimators.noise import fit_changing_noise
 from torusgp.estimators.passes import fit_blocks, fit_stream
@@ -51,8 +52,9 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
     kernel : Expression, str, Spectrum or sequence of these, optional
         What the function depends on, and how: a sum of products such as ``Circle("hour", 24) * Line("temperature") +
         Category("holiday")``. A family name, or one for each input, is the short form of one product over all inputs:
-        of circles with ``period``, of lines without; by default "squared_exponential". So without kernel and period
-        every input is a :class:`~torusgp.Line`; of more than three of them only pairs interact, since columns multiply.
+        of circles with ``period``, of lines without; by default "squared_exponential"; "auto" takes the one of the
+        most evidence of that, "matern52" and "matern32". So without kernel and period every input is a
+        :class:`~torusgp.Line`; of more than three of them only pairs interact, since columns multiply.
     period : "auto", float, array-like of shape (n_features,) or (n_features, n_features), optional
         Of the short form: period of each input, or a cell whose rows are lattice vectors. "auto" finds the periods, or
         with "lattice" in ``learn`` a cell, see :func:`find_period`, beside slow change, which joins the model; so does
@@ -255,6 +257,13 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         streamed = checkpoint is not None or is_streamed(X, y) or is_streamed(X_gradient, gradient)
         if self.noise_kernel is not None and (is_dask(X) or streamed):
             raise ValueError("noise_kernel needs rows in memory: give arrays, or noise_scale with the rows.")
+        if is_automatic(self.kernel) and (
+            is_dask(X) or streamed or in_time is not None or self.noise_kernel is not None or likelihood.needs_passes
+        ):
+            raise ValueError(
+                "kernel='auto' compares families on rows in memory, with likelihood='normal' or 'log_normal' and white "
+                f"noise: give a family, such as one of {', '.join(map(repr, FAMILIES))}."
+            )
         if in_time is not None:
             check_alone(
                 self.noise,
@@ -279,6 +288,11 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         self.forget()
         if self.noise_kernel is not None:
             return fit_changing_noise(self, X, y, sample_weight, scale)
+        if is_automatic(self.kernel):
+            self.set_fit(
+                best_fit(self._first_rows(X, y, sample_weight, scale, observed, family) for family in FAMILIES)
+            )
+            return self
         rows, fitter = self._first_rows(X, y, sample_weight, scale, observed)
         self.set_fit(fitter.fit_rows(rows))
         return self
@@ -319,6 +333,8 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
             raise ValueError("partial_fit sees rows once, but noise_kernel has to read them again: use fit.")
         if check_noise(self.noise) is not None:
             raise ValueError(f"partial_fit sees rows once, but noise={self.noise!r} has to read them again: use fit.")
+        if is_automatic(self.kernel):
+            raise ValueError("partial_fit sees rows once, but kernel='auto' compares families: give one.")
         if is_searched(self.period) or {"period", "lattice"} & make_settings(self).learn:
             raise ValueError(
                 "partial_fit cannot learn a period, which needs all rows at once: find it with find_period or fit on "
@@ -345,7 +361,7 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         return self
 
     def _first_rows(
-        self, X: Any, y: Any, sample_weight: Any, scale: Any, observed: ObservedGradient
+        self, X: Any, y: Any, sample_weight: Any, scale: Any, observed: ObservedGradient, family: str | None = None
     ) -> tuple[Rows, Fitter]:
         """Check parameters and rows, and lay the inputs on the axes of the model."""
         alone = observed.is_given and X is None and y is None
@@ -356,14 +372,17 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         else:
             checked = Rows(seen.X[:0], np.empty((0, seen.gradient.shape[2])))
         everywhere = checked.X if seen is None else np.concatenate([checked.X, seen.X])
-        fitter = make_fitter(self, self.resolve(everywhere))
+        fitter = make_fitter(self, self.resolve(everywhere, family=family))
         check_used(checked.X, fitter.model)
         coordinates, plain = fitter.layout(checked.X)
         laid = None if seen is None else lay_gradient_rows(seen, fitter.model, fitter.layout)
         return Rows(coordinates, checked.y, checked.sample_weight, checked.noise_scale, plain, laid), fitter
 
-    def resolve(self, X: NDArray[Any], margin: float = 0.0) -> Model:
-        """Axes and terms of the kernel for checked inputs, with a margin around ranges that more rows may widen."""
+    def resolve(self, X: NDArray[Any], margin: float = 0.0, family: str | None = None) -> Model:
+        """Axes and terms of the kernel for checked inputs, with a margin around ranges that more rows may widen.
+
+        A family replaces the kernel of the short form.
+        """
         names = list(getattr(self, "feature_names_in_", [])) or None
         settings = make_settings(self)
         limit = None
@@ -372,7 +391,8 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         elif self.period is None and X.shape[1] > MOST_LINES:
             limit = 2
         limit = None if isinstance(self.kernel, Expression) else limit
-        return resolve_kernel(self.kernel, self.period, self.length_scale, X, names, settings.learn, limit, margin)
+        kernel = self.kernel if family is None else family
+        return resolve_kernel(kernel, self.period, self.length_scale, X, names, settings.learn, limit, margin)
 
     def forget(self) -> None:
         """Drop what an earlier fit has left, and note what the next one is asked for."""
