@@ -17,6 +17,15 @@ def is_automatic(kernel: object) -> bool:
     return isinstance(kernel, str) and kernel == AUTO
 
 
+def check_comparable(kernel: object, comparable: bool) -> None:
+    """Raise if the family is to be chosen where fits cannot be compared."""
+    if is_automatic(kernel) and not comparable:
+        raise ValueError(
+            "kernel='auto' compares families on rows in memory, with likelihood='normal' or 'log_normal' and white "
+            f"noise: give a family, such as one of {', '.join(map(repr, FAMILIES))}."
+        )
+
+
 def best_fit(problems: Iterable[tuple[Rows, Fitter]]) -> Fit:
     """The fit of the most evidence; only its own warnings are shown."""
     best, its_warnings = None, []
