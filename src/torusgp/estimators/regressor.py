@@ -68,9 +68,10 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         Bounds of the learned noise variance; by default wide multiples of the variance of the targets.
     gradient_noise_variance : float, default=0.1
         Variance of the noise of observed derivatives, if noise is not learned.
-    index_set : str or IndexSet, default="adaptive"
+    index_set : str or IndexSet, default="auto"
         "adaptive" for the largest coefficients, chosen anew as length scales move; "learned" for frequencies that the
-        data choose, at most ``n_components``, for many inputs; the name of another function of
+        data choose, at most ``n_components``; "auto" for "learned" where more than three axes interact, the likelihood
+        is normal and no gradient is given, else "adaptive"; the name of another function of
         :mod:`torusgp.kernels.index_sets`; or a set, which is used as it is.
     n_components : int or "auto", default="auto"
         Largest number of components of a set given by name. "auto" grows the set until what it leaves out is small
@@ -173,7 +174,7 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         noise_variance: ArrayLike = 0.1,
         noise_variance_bounds: tuple[float, float] | None = None,
         gradient_noise_variance: float = 0.1,
-        index_set: str | IndexSet = "adaptive",
+        index_set: str | IndexSet = "auto",
         n_components: int | str = "auto",
         learn: Any = ("length_scale", "signal_variance", "noise_variance"),
         intercept: bool = True,
@@ -376,7 +377,7 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         else:
             checked = Rows(seen.X[:0], np.empty((0, seen.gradient.shape[2])))
         everywhere = checked.X if seen is None else np.concatenate([checked.X, seen.X])
-        fitter = make_fitter(self, self.resolve(everywhere, family=family))
+        fitter = make_fitter(self, self.resolve(everywhere, family=family), not observed.is_given)
         check_used(checked.X, fitter.model)
         coordinates, plain = fitter.layout(checked.X)
         laid = None if seen is None else lay_gradient_rows(seen, fitter.model, fitter.layout)
@@ -421,7 +422,7 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         """The fit of the rows seen so far; learned anew after rows were added."""
         check_is_fitted(self, "statistics_")
         if self._fit is None:
-            fitter = make_fitter(self, self._outcome.model)
+            fitter = make_fitter(self, self._outcome.model, bool(self._outcome.learned.rounds))
             self.set_fit(fitter.fit_statistics(self._outcome, self.statistics_))
         assert self._fit is not None
         return self._fit
