@@ -14,9 +14,15 @@ import numpy as np
 
 USER_ERROR, UNEXPECTED = 2, 1  # exit codes
 _EXPECTED = (ImportError, MemoryError, OSError, ValueError)  # their messages are for users
-_LIBRARIES = {"typer": "typer", "rich": "rich", "matplotlib": "matplotlib", "PIL": "pillow"}  # by module
+_LIBRARIES = {
+    "typer": "typer",
+    "rich": "rich",
+    "jinja2": "jinja2",
+    "matplotlib": "matplotlib",
+    "PIL": "pillow",
+}  # by module
 _LIBRARIES |= {name: name for name in ("pandas", "pyarrow")}
-_ONE_EXTRA = re.compile(r' Install (?:it|them) with: pip install "torusgp\[(?:cli|plot|io)\]"')
+_ONE_EXTRA = re.compile(r' Install (?:it|them) with: pip install "torusgp\[(?:cli|report|plot|io)\]"')
 
 
 def fail(error, code=USER_ERROR) -> NoReturn:
@@ -86,7 +92,7 @@ def print_json(content):
 
 
 @contextmanager
-def at_work(first_line):
+def at_work(first_line, known=frozenset):
     """Show what is being done while it lasts; afterwards print warnings, in one line each.
 
     Where standard error is no terminal nothing is shown of the work.
@@ -95,6 +101,8 @@ def at_work(first_line):
     ----------
     first_line : str
         What is done first.
+    known : callable, optional
+        Gives texts of warnings that are told elsewhere.
 
     Yields
     ------
@@ -107,8 +115,9 @@ def at_work(first_line):
     with warnings.catch_warnings(record=True) as caught, Console(stderr=True).status(first_line) as status:
         warnings.simplefilter("always", UserWarning)
         yield lambda line: status.update(Text(printable(" ".join(line.split()))))
-    for message in dict.fromkeys(str(warning.message) for warning in caught):
-        print(f"Warning: {printable(' '.join(message.split()))}", file=sys.stderr)
+    for message in dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught):
+        if message not in known():
+            print(f"Warning: {printable(message)}", file=sys.stderr)
 
 
 def describe_cell(cell, cell_std=None):

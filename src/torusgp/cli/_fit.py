@@ -165,6 +165,7 @@ def add_fit(app):
             typer.Option(help="Hold out rows from this time on, such as 2014-01-01.", metavar="TIME"),
         ] = None,
         refit: Annotated[bool, typer.Option("--refit/--no-refit", help="Fit to all rows after the evaluation.")] = True,
+        unit: Annotated[str, typer.Option(help="Unit of the target, such as MW.", metavar="UNIT")] = "",
         drop_missing: Annotated[bool, drop_missing_option()] = False,
         output: Annotated[
             Path | None,
@@ -194,13 +195,15 @@ def add_fit(app):
                 n_components="auto" if columns is None else columns,
                 max_interaction=max_interaction,
                 drop_missing=drop_missing,
+                unit=unit,
             )
             place = beside(data, "-model.npz") if output is None else output
-            with at_work("reading") as report:
+            with at_work("reading", lambda: {one.text for one in model.findings_}) as report:
                 seconds = fit_file(model, data, place, holdout, holdout_from, refit, report)
             summary = model.summary()
             if as_json:
-                print_json({"model": str(place), "data": str(data), "seconds": seconds, **summary})
+                names = {"model": str(place), "data": str(data), "seconds": seconds}
+                print_json(names | summary | model.findings().to_json())
             else:
                 print_summary(summary, {"time": f"{seconds:.1f} s", "written to": str(place)})
 

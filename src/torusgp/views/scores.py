@@ -23,6 +23,14 @@ _SMALL = 0.1  # skill that few rows must not be taken for none
 _WORTHLESS, _FEWEST_ROWS = 0.01, 20  # R2 that is none, and rows that can tell, where the skill is not known
 _FAR = 0.2  # by which intervals that hold half of normal errors may miss it: tails of Student's t with 5 give 0.08
 _EXACT = 1e-6  # of the variance: errors of a thousandth of the spread are those of numbers without noise
+_SLIGHT = 0.02  # by which the share inside 95 % intervals may miss it without being worth a word
+_NARROW, _UNUSABLE = (
+    0.88,
+    0.8,
+)  # shares inside 95 % intervals below which they mislead, and do so whatever chance allows
+_FEWEST_INSIDE = 5  # rows of which a share can be unusable
+_TELLING = 0.025  # standard error of that share up to which agreement is a finding, and not a lack of rows
+_GRADES = ((0.95, "excellent"), (0.8, "good"), (0.5, "fair"))  # by R2; what is less is weak
 _NOTICEABLE = 0.2  # of the root mean square error: a smaller offset hardly moves the coverage of intervals
 
 
@@ -57,6 +65,9 @@ class Scores:
     crps, deviance, brier : float or None
         Of likelihoods other than the normal one: continuous ranked probability score, in the units of the target; mean
         deviance of counts and positive targets; mean squared error of probabilities.
+    coverage_std : float or None
+        Error that chance gives ``coverage`` where intervals are right and errors as autocorrelated as these; that of
+        independent rows where it is not known.
     """
 
     n_rows: int
@@ -74,6 +85,7 @@ class Scores:
     crps: float | None = None
     deviance: float | None = None
     brier: float | None = None
+    coverage_std: float | None = None
 
     @classmethod
     def from_model(
@@ -165,7 +177,8 @@ class Scores:
             skill_std,
             bias,
             bias_std,
-            *_middle(error, std, redundancy),
+            *_inside(error, std, MIDDLE, redundancy),
+            coverage_std=_inside(error, std, COVERAGE, redundancy)[1],
         )
 
     @property
@@ -200,6 +213,44 @@ class Scores:
             return False
         return bool(sign * (self.middle - MIDDLE) > max(_CLEAR * self.middle_std, _FAR))
 
+    @property
+    def grade(self) -> str:
+        """How good predictions are, in a word: "worthless", "weak", "fair", "good" or "excellent".
+
+        "unknown" where all observations are equal, so that there is nothing to explain.
+        """
+        if self.explains_nothing:
+            return "worthless"
+        if np.isnan(self.r2):
+            return "unknown"
+        return next((grade for least, grade in _GRADES if self.r2 > least), "weak")
+
+    @property
+    def intervals(self) -> str:
+        """What the share inside 95 % intervals says of them.
+
+        One of "as stated", "slightly narrow", "slightly wide", "narrow", "wide", "far too narrow", "heavy tails" where
+        most errors are smaller than stated and a few much larger, and "few rows" where chance allows so much that
+        nothing is said. A share below 80 % is "far too narrow" whatever chance allows.
+        """
+        off = self.coverage - COVERAGE
+        error = self.coverage_std
+        if error is None:
+            error = float(np.sqrt(COVERAGE * (1 - COVERAGE) / self.n_rows))
+        is_clear = abs(off) > _LIKELY * error
+        if self.coverage < _UNUSABLE and self.n_rows >= _FEWEST_INSIDE:
+            return "far too narrow"
+        if self.is_too_wide:
+            return "wide" if off > _SLIGHT else "heavy tails"
+        if self.is_too_narrow:
+            return "narrow"
+        if not is_clear:
+            return "as stated" if error <= _TELLING else "few rows"
+        if self.coverage < _NARROW:
+            return "far too narrow"
+        side = "narrow" if off < 0 else "wide"
+        return f"slightly {side}" if abs(off) <= _SLIGHT else side
+
     def to_json(self) -> dict[str, Any]:
         """What JSON can hold of it."""
         return asdict(self)
@@ -230,8 +281,8 @@ def _bias(error, std, noise_std, redundancy):
     return float(np.mean(error)), float(np.sqrt(variance * min(time / len(error), 1.0) + function**2))
 
 
-def _middle(error, std, redundancy):
-    """Share of errors within 50 % intervals, and its standard deviation around one half."""
-    inside = (np.abs(error) <= ndtri(0.5 + MIDDLE / 2) * std).astype(float)
+def _inside(error, std, level, redundancy):
+    """Share of errors within intervals of a level, and its standard deviation around it where intervals are right."""
+    inside = (np.abs(error) <= ndtri(0.5 + level / 2) * std).astype(float)
     time = 1.0 if redundancy is None else max(1.0, correlation_time(autocorrelation(inside)))
-    return float(inside.mean()), float(np.sqrt(MIDDLE * (1 - MIDDLE) * min(time / len(inside), 1.0)))
+    return float(inside.mean()), float(np.sqrt(level * (1 - level) * min(time / len(inside), 1.0)))

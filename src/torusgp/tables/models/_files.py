@@ -8,8 +8,11 @@ from torusgp.storage.serialisation import from_json, to_json
 from torusgp.tables.models._inputs import TableInputs
 from torusgp.tables.models._layout1 import FittedWithLine, with_line
 from torusgp.tables.models._slopes import SlopeEstimate
-from torusgp.tables.models._summary import to_plain, upgrade_summary
+from torusgp.tables.models._summary import upgrade_summary
+from torusgp.views.findings import Finding
+from torusgp.views.record import Record
 from torusgp.views.scores import Scores
+from torusgp.views.summary import to_plain
 
 _LAYOUT = 2  # of the notes in the file
 
@@ -36,6 +39,7 @@ def to_notes(table, notes):
         "slopes": [slope.to_json() for slope in table.slopes_],
         "typical_scale": table._typical_scale,
         "summary": summary,
+        "record": None if table.record_ is None else table.record_.to_json(),
         "notes": notes or {},
     }
 
@@ -66,4 +70,7 @@ def from_notes(kind, model, path):
         table.redundancy_, table.n_effective_ = rows["redundancy"], rows["effective"]
         table.scores_ = None if holdout is None else Scores.from_json(holdout)
         table.is_refitted_ = table._summary["is_refitted"]
+        table.quality_ = table._summary["quality"]
+        table.findings_ = [Finding(**one) for one in table._summary["findings"]]
+        table.record_ = None if content.get("record") is None else Record.from_json(content["record"])
     return table

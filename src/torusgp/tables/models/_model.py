@@ -1,6 +1,5 @@
 """Regression on the columns of a table."""
 
-import warnings
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -14,15 +13,20 @@ from torusgp.fitting.schedule import limited_blas
 from torusgp.tables.models._files import from_notes, load_regressor, to_notes
 from torusgp.tables.models._holdout import hold_out
 from torusgp.tables.models._inputs import TableInputs, zone_name
+from torusgp.tables.models._page import write_page
 from torusgp.tables.models._parameters import check_parameters
 from torusgp.tables.models._quantiles import quantile_name
+from torusgp.tables.models._record import make_record
 from torusgp.tables.models._regressors import fit_regressor
 from torusgp.tables.models._rows import TABLE, Rows, find_complete, numbered, read_noise, to_table, unless_input
 from torusgp.tables.models._slopes import estimate_slopes, inflated_std
 from torusgp.tables.models._summary import part_stds, summarise
-from torusgp.tables.models._warnings import warn_about
+from torusgp.tables.models._warnings import conclude, kept_warnings
 from torusgp.tables.models._words import word
 from torusgp.tables.reading import TableError
+from torusgp.views.findings import Findings
+from torusgp.views.plotting import RecordDisplay
+from torusgp.views.report import short_form
 from torusgp.views.scores import Scores
 
 FEWEST_ROWS = 20  # to learn from
@@ -103,6 +107,8 @@ class TableModel(BaseEstimator):
         Largest number of dimensions that interact; 1 for effects that only add up.
     drop_missing : bool, default=False
         Leave out rows that miss a value, instead of raising an error that counts them.
+    unit : str, default=""
+        Unit of the target, which is said with its numbers.
     verbose : int or callable, default=0
         Print progress if positive; a callable takes each line of it.
 
@@ -132,6 +138,13 @@ class TableModel(BaseEstimator):
         How predictions fared on rows that were held out.
     is_refitted_ : bool
         Whether the model was fitted to these rows, too, after it was evaluated.
+    findings_ : list of Finding
+        Problems and notes, each with its ``level``, what it is ``about`` and its ``text``: all warnings of the fit and
+        what is not worth one, such as gaps.
+    quality_ : dict
+        The rows in numbers.
+    record_ : Record
+        Rows that pictures draw, with the predictions of those held out.
 
     Examples
     --------
@@ -175,6 +188,7 @@ class TableModel(BaseEstimator):
         n_components="auto",
         max_interaction=None,
         drop_missing=False,
+        unit="",
         verbose=0,
     ):
         self.target = target
@@ -196,6 +210,7 @@ class TableModel(BaseEstimator):
         self.n_components = n_components
         self.max_interaction = max_interaction
         self.drop_missing = drop_missing
+        self.unit = unit
         self.verbose = verbose
 
     # Fitting -----------------------------------------------------------------------------------------------------
@@ -215,10 +230,13 @@ class TableModel(BaseEstimator):
         self
         """
         with _all_or_nothing(self):
-            rows = self._read(*to_table(frame, source))
+            frame, source = to_table(frame, source)
+            rows = self._read(frame, source)
             self.scores_, self.is_refitted_ = None, False
-            self._fit(rows)
-            warn_about(self, rows)
+            with kept_warnings() as told:
+                self._fit(rows)
+            self.record_ = make_record(self, rows)
+            conclude(self, frame, rows, told)
         return self
 
     def fit_and_evaluate(self, frame, holdout=0.2, *, start=None, refit=True, random_state=0, source=TABLE):
@@ -244,7 +262,8 @@ class TableModel(BaseEstimator):
         self
         """
         with _all_or_nothing(self):
-            rows = self._read(*to_table(frame, source))
+            frame, source = to_table(frame, source)
+            rows = self._read(frame, source)
             held, words = hold_out(len(rows.y), rows.order, holdout, start, random_state)
             n_left = int(np.sum(~held))
             if n_left < FEWEST_ROWS:
@@ -253,9 +272,7 @@ class TableModel(BaseEstimator):
                     f"{FEWEST_ROWS} or more are needed. To fit to all rows without evaluation, use "
                     f"{word('without_holdout')}."
                 )
-            with warnings.catch_warnings():
-                if refit:  # what is wrong with the final model is told of that one
-                    warnings.simplefilter("ignore", UserWarning)
+            with kept_warnings() as told:
                 self._fit(rows.take(~held))
             tested = rows.take(held)
             self._report("predicting the rows held out")
@@ -265,11 +282,13 @@ class TableModel(BaseEstimator):
                 constant=np.mean(rows.y[~held]),
                 redundancy=None if rows.order is None else self.redundancy_,
             )
+            self.record_ = make_record(self, rows, held)
             self.is_refitted_ = bool(refit)
-            if refit:
+            if refit:  # what is wrong with the final model is told of that one
                 self._report("fitting to all rows")
-                self._fit(rows, start=self.redundancy_)
-            warn_about(self, rows if refit else rows.take(~held))
+                with kept_warnings() as told:
+                    self._fit(rows, start=self.redundancy_)
+            conclude(self, frame, rows if refit else rows.take(~held), told)
         return self
 
     def _read(self, frame, source):
@@ -360,13 +379,14 @@ class TableModel(BaseEstimator):
         frame, source = to_table(frame, source)
         rows, complete = self._read_inputs(frame, source)
         mean, std = self._predict(rows)
-        values = {"mean": mean, "std": std}
-        if self._is_plain:
-            values |= {name: mean + ndtri(one) * std for name, one in zip(names, quantiles, strict=True)}
-        else:
-            found = self.model_.predict_quantiles(rows.X, quantiles, exposure=rows.scale)
-            values |= dict(zip(names, found.T, strict=True))
+        values = {"mean": mean, "std": std} | dict(zip(names, self._quantiles(rows, mean, std, quantiles), strict=True))
         return pandas.DataFrame(values, index=frame.index[complete])
+
+    def _quantiles(self, rows, mean, std, quantiles):
+        """Quantiles of predicted observations, an array for each."""
+        if self._is_plain:
+            return [mean + ndtri(one) * std for one in quantiles]
+        return list(self.model_.predict_quantiles(rows.X, quantiles, exposure=rows.scale).T)
 
     def evaluate(self, frame, *, source=TABLE):
         """Compare predictions with the targets of a table that the model has not seen.
@@ -492,6 +512,57 @@ class TableModel(BaseEstimator):
             with limited_blas(self.model_.index_set_.n_components):
                 self._summary = summarise(self)
         return self._summary
+
+    def findings(self):
+        """What is said of the model, from its summary: verdict, figures, what matters, problems and notes.
+
+        Returns
+        -------
+        torusgp.views.findings.Findings
+        """
+        return Findings.from_summary(self.summary())
+
+    def report(self, path, frame=None, *, new_rows=None, title=None, source=TABLE):
+        """Write a page about the model, to open in a browser.
+
+        Parameters
+        ----------
+        path : str or Path
+            File to write, such as ``report.html``.
+        frame : pandas.DataFrame, str or Path, optional
+            A table with inputs and target to compare predictions with, or its file, instead of the rows held out.
+        new_rows : bool, optional
+            Whether the model has not seen these rows; by default that is found out.
+        title : str, optional
+            Heading of the page.
+        source : str or Path, optional
+            File that the table was read from.
+
+        Returns
+        -------
+        Path
+        """
+        return write_page(self, path, frame, new_rows=new_rows, title=title, source=source)
+
+    def plot(self, ax=None):
+        """Draw the target with the predictions of the rows held out.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Axes to draw on; by default a new figure.
+
+        Returns
+        -------
+        RecordDisplay
+        """
+        check_is_fitted(self, "model_")
+        return RecordDisplay.from_estimator(self).plot(ax)
+
+    def _html_repr(self):
+        """What notebooks show: the findings, and scikit-learn's diagram below; the diagram alone before the fit."""
+        said = short_form(self.findings()) if hasattr(self, "model_") else ""
+        return f"{said}{super()._html_repr()}"
 
     # Storage -----------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,175 @@
+"""What the rows of a table look like: gaps, duplicates, zeros, columns that are not used."""
+
+import numpy as np
+
+from torusgp.tables.reading import place_of_row
+from torusgp.views.findings import NOTE, PROBLEM, Finding
+from torusgp.views.numbers import count, listed, number, percent
+
+_GAP = 1.5  # usual steps from which rows are missing between two
+_USUAL = 0.5  # of the steps that are the usual one, at least: otherwise rows have no step
+_STEP = 0.01  # of a step by which it may differ from the usual one
+_MOSTLY = 0.5  # of the moments that have several rows, from which there are several series
+_MOST_LEVELS = 1000  # of a column that could tell series apart
+_MOST_ZEROS = 0.2  # of the rows: more are what the target is like
+_FAR_FROM_ZERO = 0.2  # of the median, at least: how far from zero all others are where zeros stand out
+_MOST_NAMED = 8  # columns, and rows, in a sentence
+_UNITS = (("day", 86400.0), ("hour", 3600.0), ("minute", 60.0), ("second", 1.0))
+
+
+def describe_data(table, frame, rows):
+    """The rows of a fit in numbers, and what may be wrong with them.
+
+    Parameters
+    ----------
+    table : TableModel
+        Model that is fitted to them.
+    frame : pandas.DataFrame
+        The whole table.
+    rows : Rows
+        The complete rows, in their order.
+
+    Returns
+    -------
+    data : dict
+        For JSON: first and last moment, usual step, and numbers of gaps, duplicates and zeros; None where rows have no
+        order.
+    findings : list of Finding
+    """
+    used = {table.target, *table.inputs_.columns, table.inputs_.time, table._scale_column}
+    unused = [str(name) for name in frame.columns if name not in used]
+    data = {"first": None, "last": None, "step": None, "gaps": None, "duplicates": None, "zeros": None}
+    data |= {"mean": float(rows.y.mean())}
+    findings = []
+    if rows.order is not None:
+        data["first"], data["last"] = (_moment(rows.order.iloc[i]) for i in (0, -1))
+        findings += _of_steps(rows.order, data)
+        findings += _of_duplicates(rows, data, frame, unused)
+    findings += _of_zeros(rows, data, table.target)
+    if table.n_dropped_:
+        n_rows = len(rows.y) + table.n_dropped_
+        findings.append(
+            Finding(
+                NOTE,
+                "data",
+                f"{count(table.n_dropped_, 'row')} of {number(n_rows)} miss a value and were left out.",
+            )
+        )
+    if unused:
+        left = f" and {len(unused) - _MOST_NAMED} more" if len(unused) > _MOST_NAMED else ""
+        names = ", ".join(unused[:_MOST_NAMED])
+        are = "Column not used" if len(unused) == 1 else "Columns not used"
+        findings.append(Finding(NOTE, "data", f"{are}: {names}{left}."))
+    return data | {"unused": unused}, findings
+
+
+def _of_steps(order, data):
+    """The usual step between moments, and where rows are missing."""
+    moments = order.drop_duplicates()
+    is_time = order.dtype.kind == "M" or hasattr(order, "dt")
+    steps = moments.diff().iloc[1:]
+    steps = steps.dt.total_seconds().to_numpy() if is_time else steps.to_numpy(dtype=float)
+    if len(steps) < 2:
+        return []
+    usual = float(np.median(steps))
+    if np.mean(np.abs(steps - usual) <= _STEP * usual) < _USUAL:
+        return []
+    data["step"] = _duration(usual) if is_time else number(usual)
+    gaps = np.flatnonzero(steps > _GAP * usual)
+    # months and years differ in length, and summer time moves an hour
+    gaps = gaps[steps[gaps] > _GAP * usual + (3700 if is_time else 0)] if usual < 80_000 else gaps
+    data["gaps"] = len(gaps)
+    if not len(gaps):
+        return []
+    longest = int(gaps[np.argmax(steps[gaps])])
+    size = _duration(steps[longest]) if is_time else number(steps[longest])
+    missing = int(np.sum(np.rint(steps[gaps] / usual) - 1))
+    return [
+        Finding(
+            NOTE,
+            "data",
+            f"{count(len(gaps), 'gap')} in {order.name}, in which about {count(missing, 'row')} are missing; the "
+            f"longest, of {size}, begins after {_moment(moments.iloc[longest])}.",
+        )
+    ]
+
+
+def _of_duplicates(rows, data, frame, unused):
+    """Moments that occur several times: by accident, or because the table has several series."""
+    repeated = rows.order.duplicated(keep=False).to_numpy()
+    n_moments = rows.order.nunique()
+    data["duplicates"] = len(rows.order) - n_moments
+    if not data["duplicates"]:
+        return []
+    if len(rows.order[repeated].unique()) > _MOSTLY * n_moments:
+        apart = [name for name in (*rows.X.columns, *unused) if _tells_apart(rows, frame, name)]
+        if any(name in rows.X.columns for name in apart):
+            data["duplicates"] = 0  # an input tells rows of one moment apart
+            return []
+        remedy = (
+            f"{apart[0]} tells them apart: make it an input, or fit each alone."
+            if apart
+            else "Fit each alone, or give the column that tells them apart."
+        )
+        return [
+            Finding(
+                PROBLEM,
+                "data",
+                f"Most moments of {rows.order.name} occur several times ({number(len(rows.order))} rows at "
+                f"{number(n_moments)} moments): the table seems to contain several series, which the model takes for "
+                f"one. {remedy}",
+            )
+        ]
+    first = np.flatnonzero(rows.order.duplicated().to_numpy())[:3]
+    places = listed(place_of_row(row, rows.source) for row in sorted(rows.X.index[first]))
+    are = "row repeats a moment" if data["duplicates"] == 1 else "rows repeat a moment"
+    text = f"{number(data['duplicates'])} {are} of {rows.order.name} that others have, the first at {places}."
+    return [Finding(NOTE, "data", text)]
+
+
+def _tells_apart(rows, frame, name):
+    """Whether rows of one moment differ in a column that has few values."""
+    own = (rows.X if name in rows.X.columns else frame)[name]
+    own = own.loc[rows.X.index] if len(own) != len(rows.X) or name not in rows.X.columns else own
+    if not 1 < own.nunique() <= _MOST_LEVELS:
+        return False
+    import pandas
+
+    pairs = pandas.DataFrame({"moment": rows.order.to_numpy(), "own": own.to_numpy()})
+    return not pairs.duplicated().any()
+
+
+def _of_zeros(rows, data, target):
+    """Zeros among values that are all far from zero: they may stand for missing ones."""
+    zeros = rows.y == 0
+    others = np.abs(rows.y[~zeros])
+    is_odd = (
+        zeros.any() and zeros.mean() <= _MOST_ZEROS and (np.sign(rows.y[~zeros]) == np.sign(rows.y[~zeros][0])).all()
+    )
+    if not is_odd or others.min() < _FAR_FROM_ZERO * np.median(others):
+        data["zeros"] = 0 if not zeros.any() else None
+        return []
+    data["zeros"] = int(zeros.sum())
+    first = listed(place_of_row(row, rows.source) for row in sorted(rows.X.index[np.flatnonzero(zeros)[:3]]))
+    return [
+        Finding(
+            PROBLEM,
+            "data",
+            f"{target} is 0 in {count(zeros.sum(), 'row')} ({percent(zeros.mean())}), and {number(others.min(), 3)} or "
+            f"more in all others: do zeros stand for missing values? The first: {first}.",
+        )
+    ]
+
+
+def _moment(value):
+    """A time or number, without what goes without saying."""
+    if not hasattr(value, "isoformat"):
+        return number(value, 8)
+    text = value.isoformat(sep=" ", timespec="minutes").replace("+00:00", " UTC")
+    return text.removesuffix(" 00:00") if value.tzinfo is None else text
+
+
+def _duration(seconds):
+    """A length of time in the largest unit that suits it."""
+    name, size = next(((name, size) for name, size in _UNITS if seconds >= size), _UNITS[-1])
+    return count(round(seconds / size, 2), name)
