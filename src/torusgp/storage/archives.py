@@ -1,6 +1,7 @@
 """Files that hold arrays and JSON, without pickle, written as a whole or not at all.
 
-A file is a NumPy ``.npz`` archive: one array for each name, and ``header``, the bytes of the JSON text of a dictionary with the
+A file is a NumPy ``.npz`` archive: one array for each name, and ``header``, the bytes of the JSON text of a dictionary
+with the
 keys ``format`` (always "torusgp"), ``kind`` (what is stored), ``version`` (of the layout of that kind), ``arrays`` (the
 names of the arrays), ``content`` (all that is not an array) and ``digest`` (of all of these). The archive's own
 checksums tell a damaged file, the digest one that was altered; files of before there was one are read without.
