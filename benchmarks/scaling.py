@@ -81,14 +81,14 @@ def fit_arm(X, y, period, n_columns):
 
     def fit():
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a number of columns that is too small for the function
+            warnings.simplefilter("ignore")  # of a number of components that is too small for the function
             TorusGPRegressor(period=period, n_components=n_columns, n_threads=1).fit(X, y)
 
     return fit
 
 
 def measure(part, X, y, period, n_columns, n_turns, with_fit=True):
-    """Rows of results of all arms for these data and so many columns."""
+    """Rows of results of all arms for these data and so many components."""
     index_set = adaptive(TorusKernel(length_scale=1.0, period=period), n_columns, dimension=X.shape[1])
     arms = statistics_arms(X, y, period, index_set)
     if with_fit:

@@ -26,8 +26,9 @@ extensions = [
     "sphinx_copybutton",
     "mathml",
     "line_breaks",
+    "command_reference",
 ]
-exclude_patterns = ["_build", "_templates", "images", "gallery"]
+exclude_patterns = ["_build", "_templates", "images", "gallery", "reference/generated/command.md"]
 templates_path = ["_templates"]
 default_role = None
 nitpicky = True

@@ -20,6 +20,8 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
+from torusgp.cli import load_commands
+
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = {path.relative_to(DOCS).as_posix(): path for path in [*sorted(DOCS.glob("*.md")), DOCS / "reference/index.md"]}
@@ -332,6 +334,15 @@ def _resolve(name):
             importlib.import_module(f"{found.__name__}.{part}")
         found = getattr(found, part)
     return found
+
+
+def test_the_page_of_the_command_is_written_from_the_command():
+    pytest.importorskip("typer", reason="the command needs the extra cli")
+    page = runpy.run_path(str(DOCS / "_extensions/command_reference.py"))["command_page"]()
+    for command in load_commands():
+        section = page.partition(f"## torusgp {command.name}\n")[2].partition("\n## ")[0]
+        options = [name for one in command.params for name in one.opts if name.startswith("--")]
+        assert not [name for name in options if f"`{name}" not in section]
 
 
 # The gallery and the site ---------------------------------------------------------------------------------------------

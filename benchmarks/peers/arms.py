@@ -39,10 +39,10 @@ class Arm:
     name : str
         The method.
     columns : int or None
-        Number of columns that was asked for; None for the one that torusgp finds by itself.
+        Number of components that was asked for; None for the one that torusgp finds by itself.
     make : callable
-        A new method with ``fit``, ``predict`` and ``details``, given the number of columns of the fit of torusgp it is
-        compared with.
+        A new method with ``fit``, ``predict`` and ``details``, given the number of components of the fit of
+        torusgp it is compared with.
     """
 
     name: str
@@ -98,13 +98,13 @@ def describe(settings):
     exact = f"{settings.exact_rows:,}"
     scales = f"{LENGTH_SCALES[0]:g}, {LENGTH_SCALES[1]:g}, ... {LENGTH_SCALES[-1]:g}"
     features = (
-        f"on cosines and sines, as many columns as torusgp, the length scale of the largest evidence among {scales} on "
-        f"at most {SEARCH_ROWS:,} rows, then all rows"
+        f"on cosines and sines, as many components as torusgp, the length scale of the largest evidence among {scales} "
+        f"on at most {SEARCH_ROWS:,} rows, then all rows"
     )
     choices = scikit_learn_methods.GradientBoosting.choices
     return {
         TORUS: f"`TorusGPRegressor(period=...)`, all else by default (at most {MAX_COMPONENTS:,} columns), or with "
-        "`n_components` where a number of columns is given; learns a length scale for each input, signal and noise "
+        "`n_components` where a number of components is given; learns a length scale for each input, signal and noise "
         "variance by the evidence",
         TORUS_FEW_ROWS: f"the same on the {exact} rows that the exact Gaussian processes have",
         TORUS_IN_ORDER: "`tables.models.fit_in_order`, as `torusgp fit` has it for rows in the order of time: the "

@@ -10,7 +10,7 @@ from torusgp.tables.models import fit_in_order
 
 
 class Torus:
-    """TorusGPRegressor with the periods and, if asked, a number of columns; all else by default."""
+    """TorusGPRegressor with the periods and, if asked, a number of components; all else by default."""
 
     def __init__(self, period, n_components="auto", max_rows=None):
         self.period, self.n_components, self.max_rows = period, n_components, max_rows

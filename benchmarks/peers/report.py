@@ -22,7 +22,7 @@ def section(record, folder):
         accuracy_against_time(record).savefig(folder / FIGURE, dpi=110)
         parts.append(
             f"![Error of every method against the seconds of its fit, a panel for each case]({FIGURE})\n\n"
-            "Lower and further left is better. Marks are hollow where a number of columns was asked for.\n"
+            "Lower and further left is better. Marks are hollow where a number of components was asked for.\n"
         )
     for (_, title), cases in group_by(record["cases"], "problem", "title").items():
         parts.append(f"### {title}\n")

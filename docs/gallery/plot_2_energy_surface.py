@@ -43,7 +43,7 @@ observed = energy(angles) + rng.normal(0, NOISE_STD, len(angles))
 # Fit
 # ---
 # Both inputs have period 360. All else is learned: a length scale for each angle, the variance of the surface, that of
-# the noise, and how many columns are needed for what the noise lets one see.
+# the noise, and how many components are needed for what the noise lets one see.
 
 model = TorusGPRegressor(period=360).fit(angles, observed)
 print(f"length scales {model.kernel_.length_scale.round(2)}, {model.index_set_.n_components} columns")

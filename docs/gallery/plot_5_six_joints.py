@@ -60,7 +60,7 @@ truth = height(test.to_numpy())
 # that it learns then holds what it cannot explain. The adaptive index set takes the 1001 largest coefficients of the
 # kernel and follows the length scales while they are learned; a full grid up to frequency 2 would have 15625.
 #
-# In six dimensions one should not ask for few columns: groups of four joints have columns only in a large set, and
+# In six dimensions one should not ask for few components: groups of four joints have columns only in a large set, and
 # joints that matter in such groups alone look useless to a small one.
 
 joints = reduce(mul, [Circle(joint, 360) for joint in JOINTS])

@@ -174,7 +174,7 @@ class TestFit:
             (["--period", "hour=-24"], "must be a positive number or 'auto', got '-24'"),
             (["--period", "huor=24"], "Did you mean 'hour'?"),
             (["--period", "time=24"], "give it to the calendar (--calendar time=day,week,year)"),
-            (["--calendar", "time=day,wek"], "some of 'day', 'week', 'month', 'year'"),
+            (["--calendar", "time=day,wek"], "some of 'hour', 'day', 'week', 'month'"),
             (["--calendar", "time"], "--calendar wants a column and a value"),
             (["--calendar", "time=day", "--holdout", "2"], "between 0 and 1, got 2.0"),
             (["--calendar", "time=day", "--holdout", "0.1", "--holdout-from", "2024-01-15"], "either --holdout or"),

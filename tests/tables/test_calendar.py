@@ -24,7 +24,8 @@ from sklearn.utils import estimator_checks
 from torusgp import IndexSetFourierFeatures, TorusGPRegressor, find_period
 from torusgp.data.datasets import load_electricity_demand
 from torusgp.data.datasets._sources import DATA_FOLDER
-from torusgp.tables.calendar import CalendarPhases, UnreadableTimeError, read_times, to_timezone
+from torusgp.tables.calendar import CalendarPhases, cycle_of
+from torusgp.tables.times import UnreadableTimeError, read_times, to_timezone
 
 CYCLES = ("day", "week", "month", "year")
 PERIODS = np.array([24.0, 7.0, 30.4375, 365.25])
@@ -227,6 +228,23 @@ class TestClock:
 
 
 class TestCycles:
+    def test_minutes_of_the_hour_and_days_of_the_quarter(self):
+        times = pd.date_range("2023-01-01", "2025-01-01", freq="37min", inclusive="left")
+        minute, hour, day = CalendarPhases(["hour", "day", "quarter"]).fit_transform(times).T
+        assert np.array_equal(minute, times.minute)
+        np.testing.assert_allclose(hour, times.hour + times.minute / 60)
+        start = times.to_period("Q").start_time
+        lengths = (times.to_period("Q").end_time - start).days + 1
+        np.testing.assert_allclose(day, (times.normalize() - start).days / lengths * 91.3125, atol=1e-12)
+
+    @pytest.mark.parametrize(
+        ("word", "cycle"),
+        [("hour", "day"), ("Hour of day", "day"), ("weekday", "week"), ("minute", "hour"), ("season", "year")],
+    )
+    def test_words_for_cycles(self, word, cycle):
+        assert cycle_of(word) == cycle
+        assert cycle_of(f"{word} of the moon") is None
+
     def test_a_year_is_one_turn_and_so_is_a_month(self):
         for year in range(1700, 2200):
             start, end = np.datetime64(f"{year}-01-01", "D"), np.datetime64(f"{year + 1}-01-01", "D")
@@ -525,7 +543,7 @@ class TestErrors:
             ({"cycles": "day"}, "cycles must be a sequence .* got 'day'"),
             ({"cycles": []}, r"cycles .* got \[\]"),
             ({"cycles": None}, "cycles .* got None"),
-            ({"cycles": ["day", "decade"]}, "'day', 'week', 'month', 'year', each once, got .*'decade'"),
+            ({"cycles": ["day", "decade"]}, "'hour', 'day', .*'quarter', 'year', each once, got .*'decade'"),
             ({"cycles": ["day", "day"]}, "each once"),
             ({"cycles": [["day"]]}, "each once"),
             ({"column": "tme"}, r"column is 'tme', but X has 2 columns \['time', 'y'\]"),

@@ -320,7 +320,7 @@ def index_set_at(kernel, n_components, length_scale, variance=None):
     kernel : TorusKernel or Expression
         A sum of products.
     n_components : int
-        Largest number of columns.
+        Largest number of components.
     length_scale : sequence of array-like, or mapping by the names of the terms
         Length scales of each term.
     variance : array-like of shape (n_terms,) or mapping, optional

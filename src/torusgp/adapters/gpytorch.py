@@ -41,8 +41,8 @@ class TorusFeatureKernel(_Kernel):
         circles that suit. The name of another function of :mod:`torusgp.kernels.index_sets`, or a set, stays until
         :meth:`choose_index_set` is called, and so do the circles, which are for the length scales at the start.
     n_components : int or "auto", default="auto"
-        Largest number of columns of a set given by name. "auto" goes with "adaptive": as many as it takes to leave out
-        1e-6 of the variance, from 101 to 1001.
+        Largest number of components of a set given by name. "auto" goes with "adaptive": as many as it takes to leave
+        out 1e-6 of the variance, from 101 to 1001.
     learn_period : bool, default=False
         Make the period a parameter: ``raw_period_length`` under a constraint, or for a cell ``cell``. Evidence has many
         local maxima in a period: start near a good one, see :func:`torusgp.find_period`, and in double precision.
@@ -266,7 +266,7 @@ class TorusFeatureKernel(_Kernel):
         Parameters
         ----------
         n_components : int or "auto", optional
-            Largest number of columns; by default as many as there are.
+            Largest number of components; by default as many as there are.
 
         Returns
         -------

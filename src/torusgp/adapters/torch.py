@@ -40,8 +40,8 @@ class TorusFeatures(_Module):
         Frequencies: "adaptive" for the largest coefficients at the kernel's length scales, the name of another function
         of :mod:`torusgp.kernels.index_sets`, or a set. It stays until :meth:`choose_index_set` is called.
     n_components : int or "auto", default=200
-        Largest number of columns of a set given by name. "auto" goes with "adaptive": as many as it takes to leave out
-        1e-6 of the variance, from 101 to 1001.
+        Largest number of components of a set given by name. "auto" goes with "adaptive": as many as it takes to leave
+        out 1e-6 of the variance, from 101 to 1001.
     learn : collection of str, optional
         What is a parameter, of "length_scale", "period" and, of an expression, "variance"; the rest is constant. By
         default length scales, and variances. The parameters are ``log_length_scale``, ``log_variance``, and
@@ -236,13 +236,13 @@ class TorusFeatures(_Module):
     def choose_index_set(self, n_components=None, length_scale=None, variance=None, longest=None):
         """Take the frequencies with the largest coefficients at the present length scales; returns the new set.
 
-        The number of columns changes with it: whatever weights belong to the old columns has to be made anew. Lines are
-        laid on circles that suit the present length scales, with room for a quarter more.
+        The number of components changes with it: whatever weights belong to the old ones have to be made anew. Lines
+        are laid on circles that suit the present length scales, with room for a quarter more.
 
         Parameters
         ----------
         n_components : int or "auto", optional
-            Largest number of columns; by default as many as there are.
+            Largest number of components; by default as many as there are.
         length_scale : tensor of shape (), (1,) or (dimension,), optional
             Instead of the module's own.
         variance : tensor of shape (n_terms,), optional
@@ -322,7 +322,7 @@ def _dimension(kernel):
 
 
 def _largest_coefficients(kernel, n_components, dimension):
-    """Frequencies of so many columns, or for "auto" of enough."""
+    """Frequencies of so many components, or for "auto" of enough."""
     if n_components != "auto":
         return adaptive(kernel, n_components, dimension=dimension)
     most = adaptive(kernel, _MOST_COLUMNS, dimension=dimension)

@@ -7,19 +7,19 @@ of them: it returns what it found, and the subcommand prints it.
 
 import io
 import sys
-from functools import partial
 from importlib import import_module
 from importlib.metadata import version
 from typing import Annotated
 
 from torusgp.cli._console import fail, missing_libraries
 
-__all__ = ["main", "make_app"]
+__all__ = ["load_commands", "main", "make_app"]
 
 _COMMANDS = {  # with the first sentence of their help
     "demo": "Fill the hole in a made-up photograph of a perforated plate, and compare ways to do it.",
     "fit": "Fit a model to a table, to predict one of its columns from others that repeat.",
     "predict": "Predict the target of a model for the rows of a table.",
+    "forecast": "Forecast the rows that come after those of a model's table, with intervals and whole paths.",
     "info": "Say what is in a model file: inputs, periods, length scales, noise, and how good it is.",
     "report": "Write a page about a model, to open in a browser: effects of its inputs, what matters, predictions.",
     "inpaint": "Fill the missing part of an image that repeats, such as a texture, a weave or a crystal.",
@@ -39,6 +39,26 @@ def main():
     app()
 
 
+def _plain_app(**options):
+    import typer
+
+    return typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, **options)
+
+
+def _load(name):
+    """A subcommand itself, in the place of what is listed."""
+    import typer
+
+    own = _plain_app()
+    getattr(import_module(f"torusgp.cli._{name}"), f"add_{name}")(own)
+    return typer.main.get_command(own)
+
+
+def load_commands():
+    """All subcommands with their parameters, as click knows them."""
+    return [_load(name) for name in _COMMANDS]
+
+
 def make_app():
     """The commands, as a Typer application."""
     if not {"typer", "rich"}.isdisjoint(missing_libraries()):
@@ -46,20 +66,12 @@ def make_app():
     import typer
     from typer.core import TyperGroup
 
-    plain = partial(typer.Typer, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-
     class Commands(TyperGroup):
         def resolve_command(self, ctx, args):
             name, listed, rest = super().resolve_command(ctx, args)
-            return name, listed and load(name), rest
+            return name, listed and _load(name), rest
 
-    def load(name):
-        """The command itself, in the place of what is listed."""
-        own = plain()
-        getattr(import_module(f"torusgp.cli._{name}"), f"add_{name}")(own)
-        return typer.main.get_command(own)
-
-    app = plain(cls=Commands, no_args_is_help=True)
+    app = _plain_app(cls=Commands, no_args_is_help=True)
 
     def show_version(wanted):
         if wanted:

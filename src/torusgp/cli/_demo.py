@@ -1,10 +1,10 @@
 """``torusgp demo``: a made-up plate with a hole, filled in several ways.
 
 The first comparison shows what it takes to fill the hole: to find on which lattice the plate repeats. The second shows
-why the columns of the model are an index set. It compares them with features that others draw from the same kernel: on
-the same pixels, of a plate that is evenly lit so that nothing but the pattern counts, with the true lattice given to
-all of them, as many columns, and length scales and variances learned by each in the same way. The truth is made up, so
-errors can be told without the noise of the photograph, which would hide them.
+why the components of the model are an index set. It compares them with features that others draw from the same kernel:
+on the same pixels, of a plate that is evenly lit so that nothing but the pattern counts, with the true lattice given to
+all of them, as many components, and length scales and variances learned by each in the same way. The truth is made up,
+so errors are known without the noise of the photograph, which would hide them.
 """
 
 import io
@@ -54,7 +54,7 @@ class DemoRow:
     label : str
         What repeats, in words.
     n_components : int
-        Number of columns.
+        Number of components.
     result : Inpainting or None
         What came out; None where no period was found.
     """
@@ -73,7 +73,7 @@ class ColumnsRow:
     label : str
         How they were chosen.
     n_components : int
-        Number of columns.
+        Number of components.
     kernel_error : float
         Largest difference between products of columns and the kernel that they stand for, which is one at distance 0.
     pattern_error : float
@@ -144,7 +144,7 @@ def compare_models(image, n_components=DEMO_COLUMNS, *, verbose=print):
     Returns
     -------
     list of DemoRow
-        The learned lattice with the most columns is the last.
+        The learned lattice with the most components is the last.
     """
     mask = hole_mask(_HOLE, image.shape)
     lattices = []
@@ -186,8 +186,8 @@ def compare_columns(plate, n_components=DEMO_COLUMNS[-1], *, verbose=print):
     plate : PerforatedPlate
         Evenly lit.
     n_components : int, default=101
-        Number of columns. Features that are drawn have no constant, only pairs of cosine and sine, so one less if it is
-        odd.
+        Number of components. Features that are drawn have no constant, only pairs of cosine and sine, so one less if it
+        is odd.
     verbose : callable, default=print
         Takes lines of progress.
 

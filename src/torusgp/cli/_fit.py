@@ -147,7 +147,7 @@ def add_fit(app):
             typer.Option(help="Input that the size of the noise depends on, such as hour_of_day.", metavar="INPUT"),
         ] = None,
         columns: Annotated[
-            int | None, typer.Option(help="Most columns of the model; by default as many as help.", metavar="NUMBER")
+            int | None, typer.Option(help="Most components of the model; by default as many as help.", metavar="NUMBER")
         ] = None,
         max_interaction: Annotated[
             int | None, typer.Option(help="Most inputs that interact; 1 if effects only add up.", metavar="NUMBER")

@@ -11,6 +11,7 @@ from torusgp.cli._summary import print_summary
 from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.tables.models import TableModel, load_regressor, to_plain
 from torusgp.views.dimensions import frequencies_by_order
+from torusgp.views.selection import selection_summary
 
 _HELP = """Say what is in a model file: inputs, periods, length scales, noise, and how good it is.
 
@@ -81,6 +82,7 @@ def describe_regressor(model: TorusGPRegressor):
     dict
         For JSON.
     """
+    selection = {"selection": selection_summary(model).to_dict()} if model.fit_.learned.rounds else {}
     return to_plain(
         {
             "kind": "regressor",
@@ -93,6 +95,7 @@ def describe_regressor(model: TorusGPRegressor):
             "signal_std": np.sqrt(model.signal_variance_),
             "noise_std": np.sqrt(model.noise_variance_),
             "log_evidence": model.log_marginal_likelihood_,
+            **selection,
             "notes": model.notes_,
         }
     )

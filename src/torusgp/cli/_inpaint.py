@@ -88,7 +88,7 @@ def add_inpaint(app):
             ),
         ] = None,
         columns: Annotated[
-            int, typer.Option(help=f"Most columns of the model, {FEWEST_COLUMNS} or more; more follow finer detail.")
+            int, typer.Option(help=f"Most components of the model, {FEWEST_COLUMNS} or more; more follow finer detail.")
         ] = DEFAULT_COLUMNS,
         truth: Annotated[bool, typer.Option(help="Compare with what is under the mask or hole.")] = True,
     ):
@@ -116,7 +116,7 @@ def inpaint_file(path, *, mask=None, hole=None, output=None, n_components=DEFAUL
     output : Path, optional
         Filled image; the others are named after it. By default it is beside the image.
     n_components : int, default=401
-        Largest number of columns.
+        Largest number of components.
     truth : bool, default=True
         Compare with what is under the mask, see :func:`torusgp.images.inpainting.inpaint`.
     verbose : int or callable, default=0

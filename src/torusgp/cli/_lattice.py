@@ -84,7 +84,7 @@ def add_lattice(app):
             ),
         ] = None,
         columns: Annotated[
-            int, typer.Option(help="Most columns of the model; more follow finer detail of the cell.")
+            int, typer.Option(help="Most components of the model; more follow finer detail of the cell.")
         ] = DEFAULT_COLUMNS,
         size: Annotated[int, typer.Option(help="Points of the average cell along each vector.")] = 128,
     ):
@@ -112,7 +112,7 @@ def lattice_file(path, *, mask=None, hole=None, output=None, n_components=DEFAUL
     output : Path, optional
         JSON file; the others are named after it. By default it is beside the image.
     n_components : int, default=401
-        Largest number of columns.
+        Largest number of components.
     size : int, default=128
         Points of the average cell along each vector.
     report : callable, optional

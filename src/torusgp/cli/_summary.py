@@ -31,7 +31,7 @@ def print_summary(summary, facts):
     left = len(found.shares) - _MOST_SHARES
     if left > 0:
         console.print(Text(f"{left} smaller ones are left out."))
-    for text in (found.drivers, found.data):
+    for text in filter(None, (found.drivers, found.next, found.data)):
         console.print(Text(f"\n{printable(text)}"))
     for one in found.findings:
         style = "bold red" if one.level == PROBLEM else "bold"

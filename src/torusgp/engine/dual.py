@@ -12,7 +12,7 @@ from scipy.linalg import cho_solve
 from scipy.linalg.blas import dsyrk, dtrsm
 from scipy.linalg.lapack import dpotrf
 
-_FEWER = 2  # times as many columns as rows, from which on rows are cheaper
+_FEWER = 2  # times as many components as rows, from which on rows are cheaper
 
 
 def rows_are_fewer(n_rows, n_columns):

@@ -49,7 +49,7 @@ class IndexSetFourierFeatures(TransformerMixin, BaseEstimator):
         Frequencies to use: "adaptive" for the largest coefficients, the name of another function of
         :mod:`torusgp.kernels.index_sets`, or a set, which is used as it is.
     n_components : int, default=200
-        Largest number of columns of a set given by name.
+        Largest number of components of a set given by name.
     weights : "auto", float or array-like of shape (dimension,), default=1.0
         Weights of a set given by name; "auto" cuts every axis at the same error
         (:meth:`TorusKernel.refinement_weights`), which suits balls; in a cross small weights also thin out all
@@ -201,7 +201,7 @@ def _kernel_of(model: Model) -> TorusKernel:
 
 
 def _make_set(estimator: Any, kernel: TorusKernel, model: Model) -> IndexSet:
-    """The set itself, or the one of that name with at most so many columns."""
+    """The set itself, or the one of that name with at most so many components."""
     asked, dimension, weights = estimator.index_set, model.torus.dimension, estimator.weights
     check_index_set(asked)
     if isinstance(asked, IndexSet):

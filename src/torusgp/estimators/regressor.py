@@ -69,7 +69,7 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         data choose, at most ``n_components``, for many inputs; the name of another function of
         :mod:`torusgp.kernels.index_sets`; or a set, which is used as it is.
     n_components : int or "auto", default="auto"
-        Largest number of columns of a set given by name. "auto" grows the set until what it leaves out is small
+        Largest number of components of a set given by name. "auto" grows the set until what it leaves out is small
         against the noise or the evidence stops changing, up to 2000 columns or four times the number of rows; a
         warning says if that was not enough.
     learn : collection of str, default=("length_scale", "signal_variance", "noise_variance")
@@ -205,7 +205,7 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         """Gather the statistics of the data and learn what is to be learned.
 
         Data of any size are read in one pass, in memory that their number does not fix: chunks, files, memory maps
-        and Dask collections. Where the period is learned and with how many columns is then decided on a sample, of
+        and Dask collections. Where the period is learned and with how many components is then decided on a sample, of
         up to 100,000 rows; the rest is learned from the statistics of all rows. Lines then need a ``range`` that holds
         all rows, and categories all ``levels``, unless the sample shows them.
 

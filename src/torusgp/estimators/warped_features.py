@@ -37,7 +37,7 @@ class WarpedFourierFeatures(TransformerMixin, BaseEstimator):
     length_scale : float or array-like of shape (dimension,), default=1.0
         Length scale of each dimension, dimensionless.
     n_components : int, default=200
-        Number of columns, which come in pairs; of an odd number the last sine is missing.
+        Number of components, which come in pairs; of an odd number the last sine is missing.
     random_state : int, RandomState or None, default=None
         Of random frequencies.
 

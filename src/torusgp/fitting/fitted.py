@@ -161,7 +161,7 @@ class FittedTorusGP:
 
     @property
     def n_fourier(self) -> int:
-        """Number of columns of the frequencies."""
+        """Number of components of the frequencies."""
         return self.index_set.n_components
 
     @property

@@ -38,7 +38,7 @@ _UNKNOWN_ROWS = 10**9  # what a source is taken to have that does not know: the 
 _MARGIN = {"finufft": 2.0}
 _POOL = 200  # frequencies, beside those of the first rows, from which rows that come later may choose
 _CLEAR_SHARE = 0.05  # of the variance of the residuals, from which a frequency in them must not be ignored
-SAMPLE_ROWS = 100_000  # rows of a source on which the period and the number of columns are decided
+SAMPLE_ROWS = 100_000  # rows of a source on which the period and the number of components are decided
 
 
 @dataclass(frozen=True)
@@ -101,13 +101,13 @@ class Fitter:
         return self.finish(outcome, statistics)
 
     def preliminary(self, rows: Rows) -> Preliminary:
-        """Decide on some rows what needs them: periods, circles of lines, the number of columns."""
+        """Decide on some rows what needs them: periods, circles of lines, the number of components."""
         return self._learn_from_rows(rows, preliminary=True)[0]
 
     def _learn_from_rows(self, rows: Rows, preliminary: bool = False) -> tuple[Preliminary, RowSource]:
         """Learn everything from rows in memory: the outcome, and the source of their statistics.
 
-        If it is preliminary, a given number of columns is not reached for yet: more rows are to come.
+        If it is preliminary, a given number of components is not reached for yet: more rows are to come.
         """
         settings, model = self.settings, self.model
         self._check_size(rows.n_points, rows.y.shape[1])
@@ -211,7 +211,7 @@ class Fitter:
     def _scout(
         self, problem: Problem, rows: Rows, start: Parameters, periods: list[NDArray[np.float64]]
     ) -> tuple[Parameters, bool, int | None]:
-        """Where learning starts, whether it still has to search, and with how many columns it begins.
+        """Where learning starts, whether it still has to search, and with how many components it begins.
 
         Of many rows some show the best basis of a lattice, and the landscape of length scales.
         """
@@ -242,7 +242,7 @@ class Fitter:
     def _best_basis(
         self, problem: Problem, source: RowSource, start: Parameters, periods: list[NDArray[np.float64]]
     ) -> Parameters:
-        """Starting point in the basis of the lattice that has the most evidence with few columns."""
+        """Starting point in the basis of the lattice that has the most evidence with few components."""
         attempts = [problem.learn(source, start.with_period(period), n_components=problem.few()) for period in periods]
         attempts.sort(key=lambda attempt: -attempt.log_evidence)
         finalists = [  # more columns may prefer another
@@ -266,7 +266,7 @@ class Fitter:
             raise ValueError("index_set='learned' is not possible with gradient: use index_set='adaptive'.")
 
     def _check_size(self, n_samples: int, n_outputs: int) -> None:
-        """Raise if so many columns as were asked for do not fit into memory."""
+        """Raise if so many components as were asked for do not fit into memory."""
         settings = self.settings
         given = settings.index_set.n_components if isinstance(settings.index_set, IndexSet) else settings.n_components
         if given != "auto":
@@ -459,7 +459,7 @@ class Fitter:
         )
 
     def _more_would_help(self, fitted: FittedTorusGP, nyquist: NDArray[np.float64] | None) -> bool:
-        """Whether a given number of columns was too small; what a grid cannot show needs no more of them."""
+        """Whether a given number of components was too small; what a grid cannot show needs no more of them."""
         n_components = self.settings.n_components
         if self.settings.index_set == "learned":  # what the prior leaves out was left out by the data
             return False

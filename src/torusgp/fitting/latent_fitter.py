@@ -28,7 +28,7 @@ from torusgp.kernels.index_sets import IndexSet
 
 Array = NDArray[np.float64]
 
-SCOUT_ROWS = 10_000  # rows on which length scales and the number of columns are first looked for
+SCOUT_ROWS = 10_000  # rows on which length scales and the number of components are first looked for
 _WORKING_ROUNDS = 4
 _EXACT_ROUNDS = 15
 _WORTHWHILE = 0.5  # change of the log evidence that justifies another round on working statistics
@@ -278,7 +278,7 @@ class _Learner:
     def _first_mode(
         self, start: Parameters, likelihood: Likelihood, latent: Latent, safe: bool
     ) -> tuple[Likelihood, Latent, WorkingSums | None]:
-        """The mode on few columns where learning starts: around a constant, working statistics show what is not there.
+        """The mode on few components where learning starts: around a constant, working statistics mislead.
 
         Weights of rows that are far from a constant are far from what they will be.
         """

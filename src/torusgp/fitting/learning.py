@@ -56,7 +56,7 @@ class Learned:
     capped : bool, default=False
         Whether the largest set was not large enough.
     rounds : tuple of Round, default=()
-        How the frequencies were chosen, if by the data.
+        How the frequencies were chosen, if by the data; the last one is the set that was kept.
     noise_factor : ndarray of shape (n_outputs,), optional
         By how much evidence makes the noise too small, where it chose the frequencies.
     left_over : ndarray of int, shape (dimension,), optional

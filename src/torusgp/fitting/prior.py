@@ -91,7 +91,7 @@ class Prior:
     intercept_variance : ndarray of shape (n_outputs,)
         Variance that the constant column has for the intercept; zero without.
     has_trend : bool, default=False
-        Whether all terms but the first are slow change, which has few columns on purpose.
+        Whether all terms but the first are slow change, which has few components on purpose.
     noise_unit : float, default=1.0
         Square of the known noise scale of a typical row, by which the noise variance is multiplied to be that row's.
     """

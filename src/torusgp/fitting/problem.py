@@ -44,7 +44,7 @@ class Settings:
     index_set : str or IndexSet
         "learned", "adaptive", the name of another function of :mod:`torusgp.kernels.index_sets`, or a set.
     n_components : int or "auto"
-        Number of columns.
+        Number of components.
     learn : frozenset of str
         What is learned, among :data:`LEARNABLE`.
     intercept : bool
@@ -73,7 +73,7 @@ class Settings:
 
     @property
     def is_automatic(self) -> bool:
-        """Whether the number of columns is to be found."""
+        """Whether the number of components is to be found."""
         return self.n_components == "auto" and not isinstance(self.index_set, IndexSet)
 
 
@@ -97,7 +97,7 @@ class Problem:
         return self.prior.with_circles(start)
 
     def select(self, parameters: Parameters, size: int) -> IndexSet:
-        """The set of so many columns."""
+        """The set of so many components."""
         asked = self.settings.index_set
         if isinstance(asked, IndexSet):
             if asked.dimension != self.model.torus.dimension:
@@ -119,7 +119,7 @@ class Problem:
         return index_set if self.nyquist is None else below_nyquist(index_set, kernel, size, self.nyquist)
 
     def _beside_slow_change(self, kernel: SumKernel, size: int) -> IndexSet:
-        """So many columns for what repeats, and a few more for slow change, which must not take theirs."""
+        """So many components for what repeats, and a few more for slow change, which must not take theirs."""
         is_first = np.arange(len(kernel.terms)) == 0
         repeating = replace(kernel, variances=np.where(is_first, kernel.variances, 0.0))
         slow = replace(kernel, variances=np.where(is_first, 0.0, kernel.variances))
@@ -147,19 +147,19 @@ class Problem:
         return RowSource(rows, self.prior, compute, settings.intercept, settings.index_set, margin, tolerance)
 
     def few(self) -> int:
-        """Number of columns to begin with."""
+        """Number of components to begin with."""
         few = first_columns(self.model.torus.dimension)
         return few if self.settings.n_components == "auto" else min(few, int(self.settings.n_components))
 
     def size_for(self, parameters: Parameters) -> int:
-        """Number of columns that leave out no more than the noise, or the budget."""
+        """Number of components that leave out no more than the noise, or the budget."""
         size, budget = self.few(), self.budget()
         while size < budget and not self.prior.small_against_noise(parameters, self.select(parameters, size), 1.0):
             size = min(2 * size, budget)
         return size
 
     def scout_size(self) -> int | None:
-        """Number of columns while the length scales are still being looked for; None for the final one."""
+        """Number of components while the length scales are still being looked for; None for the final one."""
         settings = self.settings
         if settings.n_components == "auto" or isinstance(settings.index_set, IndexSet):
             return None
@@ -204,7 +204,7 @@ class Problem:
         return find_leftover(model, self.nyquist)
 
     def budget(self) -> int:
-        """Largest number of columns."""
+        """Largest number of components."""
         return self.cap if self.settings.n_components == "auto" else int(self.settings.n_components)
 
 

@@ -42,7 +42,7 @@ _FEW_COLUMNS = 1001  # up to here one thread of BLAS is as fast as several, and 
 
 
 def first_columns(dimension: int) -> int:
-    """Number of columns to begin with: enough for the lowest harmonics of all triples of dimensions to be among them.
+    """Number of components to begin with: enough for the lowest harmonics of all triples of dimensions.
 
     Where a set has none of an interaction's columns, dimensions that matter only through it seem not to matter at all,
     and their length scales never come back.
@@ -57,7 +57,7 @@ def first_columns(dimension: int) -> int:
 
 
 def limited_blas(n_columns: int):
-    """Context in which BLAS has one thread, if matrices of so many columns are no faster with several."""
+    """Context in which BLAS has one thread, if matrices of so many components are no faster with several."""
     return _blas().limit(limits=1 if n_columns <= _FEW_COLUMNS else None, user_api="blas")
 
 
@@ -75,7 +75,7 @@ class Schedule:
     provider : callable
         Linear statistics of an index set, given the parameters; see :func:`~torusgp.fitting.learning.maximise`.
     select : callable
-        Index set for parameters and a number of columns.
+        Index set for parameters and a number of components.
     prior : Prior
         The model.
     report : callable
@@ -109,13 +109,13 @@ class Schedule:
         start : Parameters
             Starting point, and what is learned within which bounds.
         n_components : int or "auto"
-            Number of columns, or "auto" to grow the set as long as that helps.
+            Number of components, or "auto" to grow the set as long as that helps.
         search : bool, default=True
             Try several starting length scales on a small set first.
         first : int, optional
-            Number of columns to begin with; by default few, see :func:`first_columns`.
+            Number of components to begin with; by default few, see :func:`first_columns`.
         cap : int, default=2000
-            Largest number of columns of "auto".
+            Largest number of components of "auto".
         """
         dimension = self.prior.torus.dimension
         first = first_columns(dimension) if first is None else first
@@ -137,7 +137,7 @@ class Schedule:
         return self.settle(start, int(n_components))
 
     def _showing_all_terms(self, start: Parameters, size: int, largest: int) -> int:
-        """Number of columns that hold at least half of the variance of every term of a sum.
+        """Number of components that hold at least half of the variance of every term of a sum.
 
         On a set that lacks the columns of a term its variance and noise are the same, and it would be given up.
         """
@@ -171,7 +171,7 @@ class Schedule:
         """Alternate between the best set and the best parameters until the set hardly changes.
 
         Lines that press against their circles get longer ones if ``stretch``: where the set grows with them. With a
-        given number of columns a longer circle would leave fewer of them for what varies.
+        given number of components a longer circle would leave fewer of them for what varies.
         """
         current, best, pressed, done = start, None, False, 0
         # a line that wants to be longer than its circle allows is not settled, however small the set
@@ -224,17 +224,17 @@ class Schedule:
         return min(ties, key=lambda attempt: sum(np.log(one).sum() for one in self.prior.scales(attempt.parameters)))
 
     def _start_together(self, start: Parameters, size: int, cap: int) -> tuple[Parameters, int]:
-        """Where many length scales start: one for all of them is learned first, on as many columns as that takes.
+        """Where many length scales start: one for all of them is learned first, on as many components as that takes.
 
         A small set cannot hold the interactions of many dimensions. If each had a length scale of its own, the best
-        use of few columns would be to give up some of the dimensions, and these would not come back.
+        use of few components would be to give up some of the dimensions, and these would not come back.
 
         Returns
         -------
         start : Parameters
             With a length scale for each dimension, learned together and then on their own.
         size : int
-            Number of columns that they need.
+            Number of components that they need.
         """
         name = scale_name(self.prior.terms[0])
         own = start.entry(name)

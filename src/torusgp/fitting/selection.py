@@ -28,7 +28,7 @@ from torusgp.kernels.index_sets import IndexSet
 _FIRST = 30  # frequencies of the first round
 _STARTS = (1.0, 0.3, 0.1, 0.03)  # factors of the given length scales from which it starts
 _GROWTH = 1.7  # of the number of frequencies, from round to round
-_STEPS, _FEW_STEPS = 25, 12  # of learning in a round, with few and with many columns
+_STEPS, _FEW_STEPS = 25, 12  # of learning in a round, with few and with many components
 _MANY_COLUMNS = 900
 _BLOCKS, _EVERY = 50, 5  # rows, in their order, are so many blocks, of which every fifth takes no part in choosing
 _FEWEST_ROWS = 25  # with fewer rows none can be spared
@@ -109,7 +109,7 @@ class Selection:
         self._highest, self._report = highest, report
 
     def learn(self, start: Parameters, n_components: int) -> Learned:
-        """Choose at most so many columns, and learn the parameters that go with them.
+        """Choose at most so many components, and learn the parameters that go with them.
 
         The noise variance makes the rows that took no part most probable.
         """
@@ -120,7 +120,6 @@ class Selection:
         while since < _PATIENCE and size < most:
             whole, is_whole = self._completed(state, min(most, _REACH * size))
             if is_whole and _advantage(whole, state) > -1:
-                rounds.append(whole.round)
                 return self._finished(whole, tuple(rounds), capped=False)
             size = min(int(_GROWTH * size), most)
             grown = self._grown(state, size)
@@ -280,6 +279,7 @@ class Selection:
     def _finished(self, state: _State, rounds: tuple[Round, ...], capped: bool) -> Learned:
         """What was learned; choosing by evidence makes the noise too small, never too large."""
         model, factor = state.model, np.maximum(1.0, state.noise_factors)
+        rounds = (*rounds, state.round)
         parameters = model.parameters.with_value(NOISE, model.parameters[NOISE] * factor)
         return Learned(
             parameters, model.index_set, state.log_evidence, capped=capped, rounds=rounds, noise_factor=factor

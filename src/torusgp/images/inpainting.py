@@ -79,7 +79,7 @@ def make_lattice_regressor(n_components=DEFAULT_COLUMNS, *, verbose=0):
     Parameters
     ----------
     n_components : int or "auto", default=401
-        Largest number of columns.
+        Largest number of components.
     verbose : int or callable, default=0
         See :class:`torusgp.TorusGPRegressor`.
 

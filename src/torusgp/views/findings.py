@@ -98,6 +98,8 @@ class Findings:
         The same in a sentence.
     figures : tuple of Figure
         Four figures.
+    next : str
+        What comes next, in a sentence, or why that is not said; empty where nothing orders the rows.
     drivers : str
         What matters most, in a sentence.
     shares : tuple of Share
@@ -115,6 +117,7 @@ class Findings:
     grade: str
     verdict: str
     figures: tuple[Figure, ...]
+    next: str
     drivers: str
     shares: tuple[Share, ...]
     data: str
@@ -143,6 +146,7 @@ class Findings:
             "unknown" if scores is None else scores.grade,
             verdict(scores, summary["target"], unit),
             tuple(_figures(summary, scores, shares, unit)),
+            _next(summary, is_worthless, unit),
             _drivers(shares, is_worthless),
             shares,
             _data(summary),
@@ -162,13 +166,14 @@ class Findings:
 
     def sentences(self) -> list[str]:
         """All that is said in words, apart from the facts: whatever shows the findings shows these."""
-        return [self.verdict, self.drivers, self.data, *(one.text for one in self.findings)]
+        said = [self.verdict, self.next, self.drivers, self.data, *(one.text for one in self.findings)]
+        return [one for one in said if one]
 
     def to_json(self) -> dict[str, Any]:
         """What JSON can hold of it."""
         content = asdict(self)
         return {name: content[name] for name in ("grade", "figures", "findings", "facts")} | {
-            "sentences": {name: content[name] for name in ("verdict", "drivers", "data")}
+            "sentences": {name: content[name] for name in ("verdict", "next", "drivers", "data")}
         }
 
 
@@ -233,6 +238,27 @@ def _figures(summary, scores, shares, unit):
         yield Figure("matters most", shares[0].component, f"{percent(shares[0].share, 0)} of what it predicts")
     else:
         yield Figure("rows", number(round(rows["fitted"])), "to learn from")
+
+
+def _next(summary, is_worthless, unit):
+    """What comes next."""
+    ahead = summary.get("forecast")
+    if ahead is None:
+        return ""
+    if "reason" in ahead:
+        return f"What comes next is not said: {ahead['reason']}"
+    if is_worthless:
+        return "What comes next is not said: the model explains nothing."
+
+    def extreme(one):
+        return f"{quantity(one['mean'], unit, 4)} ({one['time']})"
+
+    average = with_unit(f"{number(ahead['mean'], 4)} ± {number(ahead['margin'], 2)}", unit)
+    until = f"Until {ahead['last']['time']} ({count(ahead['rows'], 'row')})"
+    return (
+        f"{until}, {summary['target']} is forecast to be {average} on average over time, 95 % of single values within "
+        f"that margin of their forecast; lowest {extreme(ahead['lowest'])}, highest {extreme(ahead['highest'])}."
+    )
 
 
 def _drivers(shares, is_worthless):
@@ -313,6 +339,8 @@ def _facts(summary, unit):
         facts["error bars"] = f"the noise is {number(factor, 3)} times what {summary['noise_column']} says"
     facts["log evidence"] = f"{summary['log_evidence']:.1f}"
     facts["truncation error"] = f"{number(summary['truncation_error'], 2)} of the prior variance"
+    if summary.get("selection"):
+        facts["index set"] = "learned from the data"
     if summary.get("orders"):
         orders = (f"{count(n, 'frequency', 'frequencies')} of {count(int(k), 'input')}" for k, n in summary["orders"])
         facts["interactions"] = listed(orders)

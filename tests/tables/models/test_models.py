@@ -26,8 +26,8 @@ from torusgp.tables.models import (
 from torusgp.tables.models._correlation import _Smoother, unseen_noise_variance
 from torusgp.tables.models._errors import length_scales
 from torusgp.tables.models._holdout import hold_out
-from torusgp.tables.models._inputs import TableInputs, to_moment
-from torusgp.tables.reading import TableError
+from torusgp.tables.models._inputs import TableInputs
+from torusgp.tables.reading import TableError, to_moment
 
 PERIOD = [24.0, 1600.0]
 

@@ -3,7 +3,7 @@
 Sums (``add_weighted``, ``add``, ``gram``, ``moments``) are gathered from data and count the rows they add (``n_rows``),
 predictors (``mean``, ``variance``, ``gradient``, ...) evaluate a posterior, and algebras (``factor``) factor its
 precision. ``dense`` is the reference;
-``finufft`` gives the same in a time that hardly depends on the number of columns, for up to three dimensions, and
+``finufft`` gives the same in a time that hardly depends on the number of components, for up to three dimensions, and
 ``type3`` for any number of axes that up to three inputs feed; ``torch`` is the dense one on a GPU. PyTorch is imported
 when it is asked for, by its name or by a device. What they take as points is what ``locate`` makes of coordinates.
 """

@@ -21,7 +21,7 @@ _ROOT = Path("/")
 
 
 class TooLargeError(MemoryError):
-    """A regression with so many columns does not fit into memory."""
+    """A regression with so many components does not fit into memory."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def check_resources(n_columns, n_samples, backend, device=None, *, n_outputs=1, 
     Parameters
     ----------
     n_columns : int
-        Number of columns.
+        Number of components.
     n_samples : int
         Number of rows.
     backend : {"dense", "finufft", "type3", "torch"}

@@ -196,7 +196,7 @@ def below_nyquist(index_set: IndexSet, kernel: SumKernel, size: int, nyquist: ND
     kernel : SumKernel
         For which it was chosen.
     size : int
-        Largest number of columns.
+        Largest number of components.
     nyquist : ndarray of shape (dimension,)
         Highest frequency along the input of each axis, in cycles per unit.
 

@@ -46,7 +46,7 @@ class TrendColumns:
 
     @property
     def n_columns(self):
-        """Number of columns."""
+        """Number of components."""
         return 1 + self.modes.shape[1] + 2 * len(self.modes)
 
     def __call__(self, scaled):

@@ -15,14 +15,14 @@ _SMALLEST_LOG_COEFFICIENT = -700.0  # stands for a constant term that a family d
 def adaptive(kernel, n_components, *, dimension=None, max_interaction=None, sign_symmetric=False):
     """Frequencies of the largest coefficients of a kernel: the best set of its size.
 
-    No set with as many columns has a smaller largest error or a smaller Frobenius error.
+    No set with as many components has a smaller largest error or a smaller Frobenius error.
 
     Parameters
     ----------
     kernel : TorusKernel
         Kernel to approximate.
     n_components : int
-        Largest number of columns. Frequencies come in pairs, so an even number gives one column less.
+        Largest number of components. Frequencies come in pairs, so an even number gives one column less.
     dimension : int, optional
         Number of periodic inputs, where the kernel's own parameters do not tell.
     max_interaction : int, optional

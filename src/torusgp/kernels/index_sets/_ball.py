@@ -1,4 +1,4 @@
-"""Enumeration of the non-negative integer vectors of bounded weight, by radius or by number of columns."""
+"""Enumeration of the non-negative integer vectors of bounded weight, by radius or by number of components."""
 
 from abc import ABC, abstractmethod
 

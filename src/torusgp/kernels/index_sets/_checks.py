@@ -16,7 +16,7 @@ def check_dimension(dimension):
 
 
 def check_budget(n_components):
-    """Return a number of columns, or raise if it is not a positive integer."""
+    """Return a number of components, or raise if it is not a positive integer."""
     if not is_whole(n_components) or n_components < 1:
         raise ValueError(f"n_components must be a positive integer, got {n_components!r}.")
     return int(n_components)

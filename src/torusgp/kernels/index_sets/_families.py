@@ -19,7 +19,7 @@ def tensor(dimension, radius=None, *, n_components=None, weights=1.0, max_intera
     radius : float, optional
         Largest frequency :math:`R` on an axis.
     n_components : int, optional
-        Instead of a radius: the largest set with at most this many columns.
+        Instead of a radius: the largest set with at most this many components.
     weights : float or array-like of shape (dimension,), default=1.0
         Weights :math:`\gamma_d` in [0, 1]; smaller keeps fewer frequencies on that axis, 0 none.
     max_interaction : int, optional
@@ -53,7 +53,7 @@ def lp_ball(dimension, radius=None, *, p=1.0, n_components=None, weights=1.0, ma
     p : float, default=1.0
         Exponent in (0, inf].
     n_components : int, optional
-        Instead of a radius: the largest set with at most this many columns.
+        Instead of a radius: the largest set with at most this many components.
     weights : float or array-like of shape (dimension,), default=1.0
         Weights :math:`\gamma_d` in [0, 1]; smaller keeps fewer frequencies on that axis, 0 none.
     max_interaction : int, optional
@@ -109,7 +109,7 @@ def hyperbolic_cross(dimension, radius=None, *, n_components=None, weights=1.0, 
     radius : float, optional
         Refinement :math:`R \ge 1`, also the largest frequency on one axis.
     n_components : int, optional
-        Instead of a radius: the largest set with at most this many columns.
+        Instead of a radius: the largest set with at most this many components.
     weights : float or array-like of shape (dimension,), default=1.0
         Weights :math:`\gamma_d` in [0, 1]; smaller keeps fewer frequencies on that axis, 0 none.
     max_interaction : int, optional
@@ -148,7 +148,7 @@ def energy_norm_hyperbolic_cross(
     sparsity : float, default=0.5
         The paper's :math:`\zeta` in [0, 1); 0 gives :func:`hyperbolic_cross`.
     n_components : int, optional
-        Instead of a radius: the largest set with at most this many columns.
+        Instead of a radius: the largest set with at most this many components.
     weights : float or array-like of shape (dimension,), default=1.0
         Weights :math:`\gamma_d` in [0, 1]; smaller keeps fewer frequencies on that axis, 0 none.
     max_interaction : int, optional

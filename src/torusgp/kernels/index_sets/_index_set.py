@@ -47,7 +47,7 @@ class IndexSet:
 
     @property
     def n_components_full(self):
-        """Number of columns of the paper's full construction, or None for a set without orthant."""
+        """Number of components of the paper's full construction, or None for a set without orthant."""
         return None if self.indices is None else len(self.indices) * 2**self.dimension
 
     def __len__(self):

@@ -29,7 +29,7 @@ def check_index_set(index_set, more=()):
 
 
 def named_set(name, dimension, n_components, *, weights=1.0, max_interaction=None):
-    """The largest set of this name with at most so many columns.
+    """The largest set of this name with at most so many components.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def named_set(name, dimension, n_components, *, weights=1.0, max_interaction=Non
     dimension : int
         Number of axes.
     n_components : int
-        Largest number of columns.
+        Largest number of components.
     weights : float or array-like of shape (dimension,), default=1.0
         Weights of the axes.
     max_interaction : int, optional

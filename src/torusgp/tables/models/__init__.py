@@ -1,10 +1,10 @@
 """Regression on the columns of a table: calendars, rows held out, and noise that is correlated from row to row."""
 
+from torusgp.tables.forecasting import Forecast, Timeline, quantile_name
 from torusgp.tables.models._correlation import Redundancy, estimate_redundancy
 from torusgp.tables.models._files import load_regressor
 from torusgp.tables.models._fitting import fit_in_order
 from torusgp.tables.models._model import TableModel
-from torusgp.tables.models._quantiles import quantile_name
 from torusgp.tables.models._slopes import SlopeEstimate
 from torusgp.tables.models._time_axis import TimeAxis
 from torusgp.tables.models._words import words_of_the_command
@@ -12,11 +12,13 @@ from torusgp.views.scores import Scores
 from torusgp.views.summary import to_plain
 
 __all__ = [
+    "Forecast",
     "Redundancy",
     "Scores",
     "SlopeEstimate",
     "TableModel",
     "TimeAxis",
+    "Timeline",
     "estimate_redundancy",
     "fit_in_order",
     "load_regressor",

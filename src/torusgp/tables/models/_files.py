@@ -5,6 +5,7 @@ from pathlib import Path
 from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.storage.archives import decoding
 from torusgp.storage.serialisation import from_json, to_json
+from torusgp.tables.forecasting import Timeline
 from torusgp.tables.models._inputs import TableInputs
 from torusgp.tables.models._layout1 import FittedWithLine, with_line
 from torusgp.tables.models._slopes import SlopeEstimate
@@ -38,6 +39,7 @@ def to_notes(table, notes):
         "inputs": table.inputs_.to_json(),
         "slopes": [slope.to_json() for slope in table.slopes_],
         "typical_scale": table._typical_scale,
+        "timeline": None if table.timeline_ is None else table.timeline_.to_json(),
         "summary": summary,
         "record": None if table.record_ is None else table.record_.to_json(),
         "notes": notes or {},
@@ -63,6 +65,7 @@ def from_notes(kind, model, path):
         if content.get("trend") is not None:
             with_line(table, content["trend"])
         table._typical_scale = content.get("typical_scale", 1.0)
+        table.timeline_ = None if content.get("timeline") is None else Timeline.from_json(content["timeline"])
         table._set_noise_factor()
         table._summary, table.notes_ = upgrade_summary(content["summary"], model), content["notes"]
         rows, holdout = table._summary["rows"], table._summary["holdout"]

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from torusgp.tables.models._inputs import to_moment
 from torusgp.tables.models._words import word
+from torusgp.tables.reading import to_moment
 
 
 def hold_out(n_rows, order, fraction=0.2, start=None, random_state=0):

@@ -1,7 +1,5 @@
 """Which columns of a table are inputs, with which periods, and what orders the rows."""
 
-import datetime
-import re
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
@@ -10,7 +8,7 @@ import numpy as np
 from torusgp.estimators.short_form import slow_change
 from torusgp.kernels.axes import Circle, Product
 from torusgp.storage.serialisation import from_json, to_json
-from torusgp.tables.calendar import CalendarPhases, read_times, to_timezone
+from torusgp.tables.calendar import CalendarPhases
 from torusgp.tables.models._terms import (
     TIME,
     category_inputs,
@@ -22,12 +20,19 @@ from torusgp.tables.models._terms import (
 )
 from torusgp.tables.models._time_axis import TimeAxis
 from torusgp.tables.models._words import word
-from torusgp.tables.reading import TableError, holds_numbers, level_column, numeric_column, time_column
+from torusgp.tables.reading import (
+    TableError,
+    holds_numbers,
+    level_column,
+    numeric_column,
+    time_column,
+    to_zone,
+    zone_name,
+)
+from torusgp.tables.times import read_times, to_timezone
 
 TABLE = "the table"  # where rows come from that were not read from a file
 _FARTHEST = 2.0  # factor by which a learned period may be another than the one given
-
-_FIXED_OFFSET = re.compile(r"UTC([+-])(\d{2}):(\d{2})")
 
 
 @dataclass(frozen=True)
@@ -384,7 +389,7 @@ class TableInputs:
 
     def _read_calendar(self, frame, column, source):
         """Times of the calendar on the clock of the model; an error if that is not known."""
-        zone = self.timezone or (_to_zone(self.zone) if self.zone else None)
+        zone = self.timezone or (to_zone(self.zone) if self.zone else None)
         times = _read_times(frame, column, source, zone, self.date_format)
         found = zone_name(times)
         if self.zone is not None and self.timezone is None and bool(found) != bool(self.zone):
@@ -404,45 +409,6 @@ def _read_times(frame, column, source, timezone, date_format):
         if timezone is not None or "several offsets" not in str(error):
             raise
         raise TableError(f"{str(error).removesuffix('.')} ({word('timezone', 'Europe/Berlin')}).") from error
-
-
-def zone_name(times):
-    """Name of the zone of a column of times, empty if they have none."""
-    zone = times.dt.tz
-    return "" if zone is None else str(getattr(zone, "key", None) or getattr(zone, "zone", None) or zone)
-
-
-def to_moment(text, order):
-    """A time or number that a user gives, to compare with a column that orders rows.
-
-    Parameters
-    ----------
-    text : str or number
-        Such as "2014-01-01", on the clock of the column's zone, or 1500.
-    order : pandas.Series
-        Times or numbers.
-
-    Returns
-    -------
-    pandas.Timestamp or float
-    """
-    if order.dtype.kind != "M":
-        try:
-            return float(text)
-        except ValueError:
-            raise ValueError(f"{text!r} is no number, but column {order.name!r} has numbers.") from None
-    import pandas
-
-    try:
-        moment = pandas.Timestamp(read_times([str(text)]).stamps[0])
-        offset = read_times([str(text)]).offsets
-    except ValueError as error:
-        raise ValueError(str(error)) from None
-    if offset is not None:
-        if order.dt.tz is None:
-            raise ValueError(f"{text!r} has a time zone, but the times in column {order.name!r} have none.")
-        return (moment - offset[0]).tz_localize("UTC")
-    return moment if order.dt.tz is None else moment.tz_localize(order.dt.tz)
 
 
 def _pairs(periods):
@@ -479,13 +445,3 @@ def _check_calendar(calendar):
     except ValueError as error:
         raise ValueError(f"The calendar of {column!r} is {', '.join(map(str, cycles))}: {error}") from error
     return str(column), cycles
-
-
-def _to_zone(name):
-    """Zone of a name that ``zone_name`` gave."""
-    offset = _FIXED_OFFSET.fullmatch(name)
-    if offset is None:
-        return to_timezone(name)
-    sign, hours, minutes = offset.groups()
-    shift = datetime.timedelta(hours=int(hours), minutes=int(minutes))
-    return datetime.timezone(-shift if sign == "-" else shift)

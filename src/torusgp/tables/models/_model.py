@@ -10,12 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.fitting.schedule import limited_blas
+from torusgp.tables.forecasting import Timeline, quantile_name
 from torusgp.tables.models._files import from_notes, load_regressor, to_notes
+from torusgp.tables.models._forecasting import forecast_table
 from torusgp.tables.models._holdout import hold_out
-from torusgp.tables.models._inputs import TableInputs, zone_name
+from torusgp.tables.models._inputs import TableInputs
 from torusgp.tables.models._page import write_page
 from torusgp.tables.models._parameters import check_parameters
-from torusgp.tables.models._quantiles import quantile_name
 from torusgp.tables.models._record import make_record
 from torusgp.tables.models._regressors import fit_regressor
 from torusgp.tables.models._rows import TABLE, Rows, find_complete, numbered, read_noise, to_table, unless_input
@@ -23,7 +24,7 @@ from torusgp.tables.models._slopes import estimate_slopes, inflated_std
 from torusgp.tables.models._summary import part_stds, summarise
 from torusgp.tables.models._warnings import conclude, kept_warnings
 from torusgp.tables.models._words import word
-from torusgp.tables.reading import TableError
+from torusgp.tables.reading import TableError, zone_name
 from torusgp.views.findings import Findings
 from torusgp.views.plotting import RecordDisplay
 from torusgp.views.report import short_form
@@ -102,7 +103,7 @@ class TableModel(BaseEstimator):
     kernel : str, default="squared_exponential"
         Family of the kernel; see :class:`~torusgp.TorusKernel`.
     n_components : int or "auto", default="auto"
-        Largest number of columns of the model.
+        Largest number of components of the model.
     max_interaction : int, optional
         Largest number of dimensions that interact; 1 for effects that only add up.
     drop_missing : bool, default=False
@@ -124,6 +125,8 @@ class TableModel(BaseEstimator):
     noise_factor_ : float or None
         What standard deviations of the column ``noise`` are to be multiplied with; one if they are right. None without
         such a column.
+    timeline_ : Timeline or None
+        Times of the rows that it was fitted to, and how they go on; None if nothing orders them.
     n_rows_ : int
         Number of rows that it was fitted to.
     n_dropped_ : int
@@ -339,6 +342,7 @@ class TableModel(BaseEstimator):
             self._part_stds = part_stds(self.model_, rows.X)
         for slope in self.slopes_:
             self._report(f"slope {slope.slope:.4g} ± {slope.std:.2g} per {slope.per}")
+        self.timeline_ = None if rows.order is None else Timeline.from_order(rows.order)
         self.n_rows_, self.n_effective_ = len(rows.y), len(rows.y) / self.redundancy_
         self.__dict__.pop("_summary", None)
         return self
@@ -379,14 +383,35 @@ class TableModel(BaseEstimator):
         frame, source = to_table(frame, source)
         rows, complete = self._read_inputs(frame, source)
         mean, std = self._predict(rows)
-        values = {"mean": mean, "std": std} | dict(zip(names, self._quantiles(rows, mean, std, quantiles), strict=True))
+        values = {"mean": mean, "std": std}
+        values |= dict(zip(names, self._predict_quantiles(rows, mean, std, quantiles).T, strict=True))
         return pandas.DataFrame(values, index=frame.index[complete])
 
-    def _quantiles(self, rows, mean, std, quantiles):
-        """Quantiles of predicted observations, an array for each."""
-        if self._is_plain:
-            return [mean + ndtri(one) * std for one in quantiles]
-        return list(self.model_.predict_quantiles(rows.X, quantiles, exposure=rows.scale).T)
+    def forecast(self, horizon=None, future=None, quantiles=_QUANTILES, *, source=TABLE):
+        """Forecast the rows that come after those of the table.
+
+        Times go on as they do in the table: with its step, on its clock, and without hours or days of the week at which
+        it has no rows.
+
+        Parameters
+        ----------
+        horizon : int, str, timedelta or datetime, optional
+            How far ahead: a number of rows, a span such as "24h", "28d", "4w" or "6mo", or the last time, such as
+            "2025-01-31". By default to the end of ``future``.
+        future : pandas.DataFrame, str or Path, optional
+            A table of the time to come, or its file, with the inputs that do not follow from the time, such as a
+            weather forecast. Where times have no regular step: the times to forecast.
+        quantiles : sequence of float, default=(0.05, 0.5, 0.95)
+            Quantiles of the predicted distribution of an observation.
+        source : str or Path, optional
+            File that the table of the future was read from.
+
+        Returns
+        -------
+        Forecast
+        """
+        check_is_fitted(self, "model_")
+        return forecast_table(self, horizon, future, quantiles, source)
 
     def evaluate(self, frame, *, source=TABLE):
         """Compare predictions with the targets of a table that the model has not seen.
@@ -430,6 +455,12 @@ class TableModel(BaseEstimator):
         if self.noise is not None:
             std = np.hypot(std, self._noise_std(rows))
         return mean, inflated_std(self.model_, rows.X, std, self.slopes_)
+
+    def _predict_quantiles(self, rows, mean, std, quantiles):
+        """Quantiles of observations, as columns."""
+        if self._is_plain:
+            return mean[:, None] + ndtri(np.asarray(quantiles, dtype=float)) * std[:, None]
+        return self.model_.predict_quantiles(rows.X, quantiles, exposure=rows.scale)
 
     def _noise_std(self, rows):
         """Standard deviation of the noise of rows."""

@@ -6,11 +6,13 @@ from pathlib import Path
 import numpy as np
 
 from torusgp.storage.files import check_places, write_together
+from torusgp.tables.models._ahead import forecast_ahead
 from torusgp.tables.models._record import make_record
 from torusgp.tables.models._rows import to_table
 from torusgp.views.findings import NOTE, Findings
 from torusgp.views.numbers import number, with_error
-from torusgp.views.report import Clock, Subject, render_page
+from torusgp.views.record import to_milliseconds
+from torusgp.views.report import Clock, Future, Subject, render_page
 
 _WORSE = 1.5  # times as large as errors of rows held out are those of new rows that call for a note
 _SAME = 1e-9  # relative difference of means of the same rows
@@ -28,12 +30,22 @@ def write_page(table, path, frame=None, *, new_rows=None, title=None, source=Non
         table.model_,
         Findings.from_summary(summary),
         record,
+        None if frame is not None or table.inputs_.time is None else _future(table),
         clocks=_clocks(table),
         whole_days=bool(table.inputs_.whole_days) or "day" not in (table.inputs_.calendar or ("", ()))[1],
         tables={"Inputs that repeat": _input_table(summary)} if summary["inputs"] else {},
     )
     write_together({path: render_page(subject, title).encode("utf-8")})
     return path
+
+
+def _future(table):
+    """Forecast of what comes next; None where there is none, which the findings tell."""
+    ahead = forecast_ahead(table)
+    if isinstance(ahead, str):
+        return None
+    place = to_milliseconds(ahead.times) if ahead.times.dtype.kind == "M" else ahead.times.to_numpy(dtype=float)
+    return Future(place, ahead.mean, ahead.quantiles[:, 0], ahead.quantiles[:, -1])
 
 
 def _compared(table, frame, source, new_rows):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from torusgp.tables.models._ahead import show_moment
 from torusgp.tables.reading import place_of_row
 from torusgp.views.findings import NOTE, PROBLEM, Finding
 from torusgp.views.numbers import count, listed, number, percent
@@ -42,7 +43,7 @@ def describe_data(table, frame, rows):
     data |= {"mean": float(rows.y.mean())}
     findings = []
     if rows.order is not None:
-        data["first"], data["last"] = (_moment(rows.order.iloc[i]) for i in (0, -1))
+        data["first"], data["last"] = (show_moment(rows.order.iloc[i]) for i in (0, -1))
         findings += _of_steps(rows.order, data)
         findings += _of_duplicates(rows, data, frame, unused)
     findings += _of_zeros(rows, data, table.target)
@@ -89,7 +90,7 @@ def _of_steps(order, data):
             NOTE,
             "data",
             f"{count(len(gaps), 'gap')} in {order.name}, in which about {count(missing, 'row')} are missing; the "
-            f"longest, of {size}, begins after {_moment(moments.iloc[longest])}.",
+            f"longest, of {size}, begins after {show_moment(moments.iloc[longest])}.",
         )
     ]
 
@@ -159,14 +160,6 @@ def _of_zeros(rows, data, target):
             f"more in all others: do zeros stand for missing values? The first: {first}.",
         )
     ]
-
-
-def _moment(value):
-    """A time or number, without what goes without saying."""
-    if not hasattr(value, "isoformat"):
-        return number(value, 8)
-    text = value.isoformat(sep=" ", timespec="minutes").replace("+00:00", " UTC")
-    return text.removesuffix(" 00:00") if value.tzinfo is None else text
 
 
 def _duration(seconds):

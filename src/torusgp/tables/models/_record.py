@@ -32,7 +32,7 @@ def make_record(table, rows, unseen=None):
         return Record.from_rows(rows.y, along=along, place=place, is_ordered=rows.order is not None)
     tested = rows.take(unseen)
     mean, std = table._predict(tested)
-    low, high = table._quantiles(tested, mean, std, (LOW, HIGH))
+    low, high = table._predict_quantiles(tested, mean, std, (LOW, HIGH)).T
     return Record.from_rows(
         rows.y,
         along=along,

@@ -117,13 +117,19 @@ def inflated_std(
     -------
     ndarray of shape (n_samples,)
     """
-    more = np.zeros(len(std))
+    more = sum(root**2 for root in inflation_roots(model, X, slopes))
+    return np.sqrt(std**2 + more)
+
+
+def inflation_roots(model: TorusGPRegressor, X: Any, slopes: list[SlopeEstimate]) -> list[NDArray[np.float64]]:
+    """What noise along each slope adds to predictions, for one standard deviation of it; see :func:`inflated_std`."""
+    roots = []
     for position, slope in enumerate(slopes):
         if slope.inflation > 1:
             covariance, variance = _weights(model.fitted_, position)
             through = model.fitted_.values(X.to_numpy(), covariance[:, None])[:, 0]
-            more = more + (slope.inflation - 1) * through**2 / variance
-    return np.sqrt(std**2 + more)
+            roots.append(np.sqrt((slope.inflation - 1) / variance) * through)
+    return roots
 
 
 def _weights(fitted: FittedTorusGP, position: int) -> tuple[NDArray[np.float64], float]:

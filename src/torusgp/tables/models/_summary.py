@@ -6,8 +6,10 @@ import numpy as np
 
 from torusgp.estimators.short_form import SLOW_CHANGE
 from torusgp.fitting.likelihoods import likelihood_to_json
+from torusgp.tables.models._ahead import describe_forecast
 from torusgp.tables.models._errors import length_scales
 from torusgp.views.dimensions import frequencies_by_order
+from torusgp.views.selection import selection_summary
 from torusgp.views.summary import attribution, function_std, to_plain
 
 
@@ -53,6 +55,7 @@ def summarise(table):
             "kernel": table.kernel,
             "n_components": len(model.coef_),
             "orders": sorted(frequencies_by_order(fitted).items()),
+            "selection": selection_summary(model).to_dict() if model.fit_.learned.rounds else None,
             "max_interaction": table.max_interaction,
             "truncation_error": model.truncation_error_,
             "has_slow_change": SLOW_CHANGE in model.term_names_,
@@ -74,6 +77,7 @@ def summarise(table):
             "explains_nothing": explains_nothing,
             "is_refitted": table.is_refitted_,
             "attribution": [] if explains_nothing else attribution(model),
+            "forecast": describe_forecast(table),
             "quality": table.quality_,
             "findings": [asdict(one) for one in table.findings_],
         }

@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
+from torusgp.tables.calendar import YEAR
 from torusgp.tables.reading import TableError
-
-YEAR = 365.25  # days
 
 
 @dataclass(frozen=True)

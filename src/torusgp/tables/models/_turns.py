@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from torusgp.tables.calendar import CYCLES, YEAR
 from torusgp.tables.models._rows import TABLE
-from torusgp.tables.models._time_axis import YEAR, TimeAxis
+from torusgp.tables.models._time_axis import TimeAxis
 
-_DAYS = {"day": 1.0, "week": 7.0, "month": YEAR / 12, "year": YEAR}
 _WHOLE = 0.99  # of a turn: the lengths of months and years differ
 
 
@@ -75,7 +75,8 @@ def turns_of(inputs, order):
     cycles = inputs.calendar[1]
     names = inputs.calendar_names
     return [
-        Turns(cycle, name, float(span * YEAR / _DAYS[cycle]), True) for cycle, name in zip(cycles, names, strict=True)
+        Turns(cycle, name, float(span * YEAR / CYCLES[cycle].n_days), True)
+        for cycle, name in zip(cycles, names, strict=True)
     ]
 
 

@@ -17,6 +17,8 @@ _WORDS = {
     ),
     "redundancy": ("redundancy", "--redundancy"),
     "drop_missing": ("drop_missing=True", "--drop-missing"),
+    "horizon": ("horizon={0!r}", "--horizon {0}"),
+    "future": ("future=...", "--future FILE"),
     "without_holdout": ("fit instead of fit_and_evaluate", "--holdout 0"),
 }
 

@@ -19,6 +19,7 @@ from torusgp.data.tables import (
 )
 from torusgp.tables.reading._layout import TextLayout, text_layout
 from torusgp.tables.reading._levels import level_column, to_level
+from torusgp.tables.reading._moments import to_moment, to_zone, zone_name
 from torusgp.tables.reading._times import time_column
 
 __all__ = [
@@ -35,4 +36,7 @@ __all__ = [
     "text_layout",
     "time_column",
     "to_level",
+    "to_moment",
+    "to_zone",
+    "zone_name",
 ]

@@ -16,7 +16,7 @@ from torusgp.data.tables import (
     place_of_row,
     short,
 )
-from torusgp.tables.calendar import UnreadableTimeError, read_times, to_timezone
+from torusgp.tables.times import UnreadableTimeError, read_times, to_timezone
 
 _HOURS = re.compile("%[HIMSfpcX]")
 _PROBE = datetime.datetime(2019, 11, 23, tzinfo=datetime.UTC)  # a date that every format has to return

@@ -65,7 +65,7 @@ class TruncationErrorDisplay:
         index_sets : sequence of IndexSet or mapping of str to sequence of IndexSet
             Growing sets of one family, or of several by label. Every kernel meets every family.
         radii : array-like, optional
-            Radius of the sets in a sequence, the horizontal axis; by default that is the number of columns.
+            Radius of the sets in a sequence, the horizontal axis; by default that is the number of components.
         error : {"largest", "frobenius"}, default="largest"
             Largest error, or the expected relative Frobenius error of many uniformly distributed points.
 

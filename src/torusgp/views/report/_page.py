@@ -41,7 +41,6 @@ def render_page(subject: Subject, title: str | None = None) -> str:
         title=title or f"What predicts {found.target}",
         found=found,
         opening=opening(subject),
-        why_no_future=subject.future if isinstance(subject.future, str) else "",
         drivers=what_matters(subject),
         sections=[one for one in sections if one is not None],
         tables=subject.tables,

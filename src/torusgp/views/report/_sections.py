@@ -12,10 +12,11 @@ from torusgp.views.plotting import SpectrumDisplay
 from torusgp.views.record import ErrorsAlong
 from torusgp.views.report._axes import WEEKDAYS, Axis
 from torusgp.views.report._charts import bars, curves, heat_map, line, points, rule
-from torusgp.views.report._subject import Future, Subject
+from torusgp.views.report._subject import Subject
+from torusgp.views.selection import selection_summary
 
 _HALF = ndtri(0.975)  # of a 95 % interval, in standard deviations
-_MOST_PARTS, _MOST_MAPS, _MOST_SHARES, _MOST_ERRORS = 8, 4, 10, 6
+_MOST_PARTS, _MOST_MAPS, _MOST_SHARES, _MOST_ERRORS = 8, 4, 6, 6
 _LEAST_SHARE = 0.001  # of the variance, from which a pair gets a map
 _GAP = 4.0  # usual steps at which a curve breaks
 _MOST_POWERS = 2_000  # of a periodogram: the highest of neighbours
@@ -83,7 +84,7 @@ def _history(subject: Subject) -> dict[str, Any]:
             layers.append(rule("held out from here", record.place[chosen[0]]))
         else:
             layers.append(line("prediction", *columns, style=_PREDICTED))
-    if isinstance(subject.future, Future):
+    if subject.future is not None:
         ahead = subject.future
         layers.append(line("forecast", ahead.place, ahead.mean, ahead.low, ahead.high, style=_FUTURE))
         layers.append(rule("last row", record.place.max()))
@@ -92,7 +93,7 @@ def _history(subject: Subject) -> dict[str, Any]:
     if record.n_rows > len(record.place):
         thinned = f" Of {number(record.n_rows)} rows the lowest and highest of neighbours are drawn."
     held = " Orange: forecast of the rows held out, made before the model saw them." if len(chosen) else ""
-    ahead = " Blue: forecast of what comes next." if isinstance(subject.future, Future) else ""
+    ahead = " Blue: forecast of what comes next." if subject.future is not None else ""
     caption = (
         f"{subject.findings.target} along {record.along}.{held}{ahead} Bands contain 95 % of single values.{thinned}"
     )
@@ -330,25 +331,32 @@ def _periodogram(subject: Subject) -> list[dict[str, Any]]:
 
 def _selection(subject: Subject) -> list[dict[str, Any]]:
     """Rounds in which an index set was learned, and how many inputs its frequencies have."""
-    rounds = subject.model.fit_.learned.rounds if hasattr(subject.model.fit_, "learned") else ()
-    if not rounds:
+    if not subject.model.fit_.learned.rounds:
         return []
-    size = np.log10([one.n_components for one in rounds])
-    density = np.array([one.log_density for one in rounds])
-    evidence = np.array([one.log_evidence for one in rounds])
+    found = selection_summary(subject.model, output=subject.output)
+    size = np.log10([one.n_components for one in found.rounds])
     x = Axis("components", log=True)
+    orders = np.array(sorted(found.orders.items())).reshape(-1, 2)
+    names = [count(int(order), "input") for order in orders[:, 0]]
     return [
+        bars(
+            names,
+            *([orders[:, 1]] * 3),
+            Axis("frequencies", zero=True),
+            f"The frequencies that were chosen, by the number of inputs that interact in them. {found}.",
+            title="Learned index set: interactions",
+        ),
         curves(
             x,
             Axis("mean log density"),
-            [line("rows that took no part", size, density, style=_FUTURE, dots=True)],
+            [line("rows that took no part", size, [one.log_density for one in found.rounds], style=_FUTURE, dots=True)],
             "Mean log predictive density of rows that took no part in choosing frequencies, in each round.",
             title="Learned index set: density",
         ),
         curves(
             x,
             Axis("log evidence"),
-            [line("rows that took part", size, evidence, style=_OTHER, dots=True)],
+            [line("rows that took part", size, [one.log_evidence for one in found.rounds], style=_OTHER, dots=True)],
             "Log evidence of the rows that took part; after choosing it is optimistic.",
             title="Learned index set: evidence",
         ),

@@ -49,8 +49,8 @@ class Subject:
         What is said of it.
     record : Record or None
         Rows to draw.
-    future : Future, str or None
-        Predictions beyond them, or why there are none.
+    future : Future or None
+        Predictions beyond them.
     output : int
         Which target, where there are several.
     input_units : mapping of str to str
@@ -66,7 +66,7 @@ class Subject:
     model: TorusGPRegressor
     findings: Findings
     record: Record | None = None
-    future: Future | str | None = None
+    future: Future | None = None
     output: int = 0
     input_units: Mapping[str, str] = field(default_factory=dict)
     clocks: Mapping[str, Clock] = field(default_factory=dict)

@@ -1,0 +1,231 @@
+"""``torusgp forecast``: the rows that come after those of a table."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from torusgp.cli._console import at_work, errors_told, print_json, printable
+from torusgp.cli._options import check_output, date_format_option, debug_option, decimal_option, json_option, split_list
+from torusgp.cli._predict import encode, to_records, to_shown_digits, widest_interval
+from torusgp.storage.files import write_together
+from torusgp.tables.models import TableModel, words_of_the_command
+from torusgp.tables.reading import TextLayout
+
+_ENDINGS = (".csv", ".csv.gz", ".parquet")
+
+_HELP = """Forecast the rows that come after those of a model's table, with intervals and whole paths.
+
+MODEL is a file that torusgp fit wrote. Times go on as they do in its table: with the same step, on the same clock, and
+without hours or days of the week at which it has no rows.
+
+--horizon says how far: a number of rows (48), a span (24h, 28d, 4w, 6mo, 1y) or the last time (2025-01-31). Where the
+model has inputs that do not follow from the time, such as temperature, --future names a table that has them for the
+time to come; without --horizon the forecast goes to its end.
+
+The result has the times, mean, std (of a single observation, noise included) and quantiles. --draws adds whole paths,
+each a column. --aggregate forecasts what is made of all values of a span instead, from 2000 paths: the sum, mean, max
+or min of each hour, day, week, month, quarter or year, or of all; its column rows says how many values a span has.
+
+\b
+Examples:
+  torusgp forecast model.npz --horizon 28d -o forecast.csv
+  torusgp forecast model.npz --horizon 24h --future weather.csv --draws 100
+  torusgp forecast model.npz --horizon 4w --aggregate day=max -o peaks.csv
+"""
+
+
+def add_forecast(app):
+    """Add the subcommand to an application.
+
+    Parameters
+    ----------
+    app : typer.Typer
+        The application.
+    """
+    import typer
+
+    @app.command(name="forecast", help=_HELP)
+    def command(
+        model: Annotated[Path, typer.Argument(metavar="MODEL", help="File that torusgp fit wrote.")],
+        horizon: Annotated[
+            str | None,
+            typer.Option(help="How far ahead: rows, a span such as 28d, or the last time.", metavar="HORIZON"),
+        ] = None,
+        future: Annotated[
+            Path | None,
+            typer.Option(help="Table of the time to come, with inputs such as a weather forecast.", metavar="FILE"),
+        ] = None,
+        output: Annotated[
+            Path | None,
+            typer.Option(
+                "--output",
+                "-o",
+                help="Table to write: .csv, .csv.gz or .parquet. Without it, CSV is printed.",
+                metavar="OUT",
+            ),
+        ] = None,
+        quantiles: Annotated[
+            str, typer.Option(help="Quantiles of the predicted distribution, with commas.", metavar="Q,Q")
+        ] = "0.05,0.5,0.95",
+        draws: Annotated[
+            int, typer.Option(min=0, help="Number of whole paths to add, as columns.", metavar="NUMBER")
+        ] = 0,
+        aggregate: Annotated[
+            str | None,
+            typer.Option(help="Forecast a value for each span: day=max, week=sum, all=mean.", metavar="SPAN=HOW"),
+        ] = None,
+        seed: Annotated[int, typer.Option(min=0, help="Determines the paths.", metavar="NUMBER")] = 0,
+        decimal: Annotated[str | None, decimal_option()] = None,
+        date_format: Annotated[str | None, date_format_option()] = None,
+        as_json: Annotated[bool, json_option()] = False,
+        debug: Annotated[bool, debug_option()] = False,
+    ):
+        with errors_told(debug), words_of_the_command():
+            levels = split_list(quantiles, "--quantiles")
+            with at_work("reading"):
+                result, to_text, facts = forecast_file(
+                    model,
+                    horizon,
+                    future,
+                    output,
+                    levels,
+                    draws=draws,
+                    aggregate=aggregate,
+                    seed=seed,
+                    decimal=decimal,
+                    date_format=date_format,
+                )
+            interval = widest_interval(levels)
+            if as_json:
+                content = {"model": str(model), **facts, "rows": len(result), "interval": interval}
+                if output is None:
+                    content["forecast"] = to_records(result)
+                print_json(content | {"output": None if output is None else str(output)})
+            elif output is None:
+                sys.stdout.write(to_text(result))
+                sys.stdout.flush()
+            else:
+                print(printable(f"{len(result):,} forecasts of {facts['target']}: {output}"))
+                print(printable(f"  from {facts['from']} to {facts['to']}, step {facts['step']}"))
+                if interval is not None:
+                    share = f"{interval['percent']:.4g} % of the values"
+                    print(printable(f"  {interval['from']} to {interval['to']}: {share}"))
+
+
+def forecast_file(
+    model,
+    horizon=None,
+    future=None,
+    output=None,
+    quantiles=(0.05, 0.5, 0.95),
+    *,
+    draws=0,
+    aggregate=None,
+    seed=0,
+    decimal=None,
+    date_format=None,
+):
+    """Forecast with a model from a file, and write the result.
+
+    Parameters
+    ----------
+    model : Path
+        File of a table model.
+    horizon : str, optional
+        How far ahead.
+    future : Path, optional
+        Table of the time to come.
+    output : Path, optional
+        Where to write the result.
+    quantiles : sequence of float, default=(0.05, 0.5, 0.95)
+        Quantiles of the predicted distribution.
+    draws : int, default=0
+        Number of paths to add.
+    aggregate : str, optional
+        Span and what is made of its values, such as "day=max".
+    seed : int, default=0
+        Determines the paths.
+    decimal, date_format : str, optional
+        How numbers and times of the future are written; by default as the model was told.
+
+    Returns
+    -------
+    result : pandas.DataFrame
+    to_text : callable
+        Gives the text of such a table, written as the table that the model was fitted to.
+    facts : dict
+        Target, first and last time, and step of the forecast.
+    """
+    if output is not None:
+        if not output.name.lower().endswith(_ENDINGS):
+            raise ValueError(f"Cannot write {output}: its name has to end in {', '.join(_ENDINGS)}.")
+        check_output(output, model, future)
+    span, how = to_aggregate(aggregate)
+    fitted = TableModel.load(model).read_as(decimal=decimal, date_format=date_format)
+    forecast = fitted.forecast(horizon, future, quantiles)
+    if span is not None:
+        forecast = forecast.aggregate(span, how, random_state=seed)
+    result = forecast.to_frame(draws, seed)
+    time, numbers = result.columns[0], [name for name in result.columns[1:] if name != "rows"]
+    result[numbers] = to_shown_digits(result[numbers])
+    layout = TextLayout(**fitted.notes_.get("layout", {}))
+
+    def to_text(table):
+        return layout.to_csv(table.assign(**{time: written_times(table[time], fitted.date_format)}), numbers)
+
+    if output is not None:
+        write_together({output: encode(result, output, to_text)})
+    first, last = written_times(result[time].iloc[[0, -1]], "auto").tolist()
+    step = fitted.timeline_.words if span is None else span
+    return result, to_text, {"target": fitted.target, "from": first, "to": last, "step": step}
+
+
+def to_aggregate(text):
+    """Span and aggregate of ``--aggregate``; None and None without it.
+
+    Examples
+    --------
+    >>> to_aggregate("day=max")
+    ('day', 'max')
+    """
+    if text is None:
+        return None, None
+    span, sign, how = text.partition("=")
+    if not sign or not span.strip() or not how.strip():
+        raise ValueError(f"--aggregate wants a span and what is made of its values, such as day=max, got {text!r}.")
+    try:
+        return float(span), how.strip()
+    except ValueError:
+        return span.strip(), how.strip()
+
+
+def written_times(times, date_format):
+    """Times as text: as the table writes them, or as 2024-01-31 13:00 without what is zero in all of them.
+
+    Parameters
+    ----------
+    times : pandas.Series
+        Times or numbers.
+    date_format : str
+        Format, or "auto".
+
+    Returns
+    -------
+    pandas.Series
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> written_times(pd.Series(pd.to_datetime(["2024-01-31 13:00", "2024-02-01"])), "auto").tolist()
+    ['2024-01-31 13:00', '2024-02-01 00:00']
+    """
+    if times.dtype.kind != "M":
+        return times.map(lambda time: f"{time:.15g}")
+    if date_format != "auto":
+        return times.dt.strftime(date_format)
+    zoned = times.dt.tz is not None
+    if not zoned and (times == times.dt.normalize()).all():
+        return times.dt.strftime("%Y-%m-%d")
+    timespec = "minutes" if (times == times.dt.floor("min")).all() else "seconds"
+    timespec = timespec if (times == times.dt.floor("s")).all() else "microseconds"
+    return times.map(lambda time: time.isoformat(sep=" ", timespec=timespec))

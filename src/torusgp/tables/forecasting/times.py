@@ -1,0 +1,323 @@
+"""Times at which a table has rows, and how they go on."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import bdtr
+
+from torusgp.tables.forecasting.horizons import Horizon
+from torusgp.tables.reading import TableError, to_moment, to_zone, zone_name
+
+_DAY, _WEEK = 86400, 7 * 86400  # seconds
+_CYCLES = {"week": _WEEK, "day": _DAY}
+_ON_GRID = 0.05  # of a step by which a time may be beside the grid: clocks are read late
+_REGULAR = 0.9  # share of the times that must be on the grid
+_RECENT = 8 * _WEEK  # of the rows that say at which times of the week there are rows: opening hours change
+_RARE = 0.25  # of the rows of the commonest time of the week: less is no time at which there are rows, ...
+_CHANCE = 0.01  # ... if it is less likely that this is due to gaps at random, in any time of the week
+_FEWEST_GAPS = 0.02  # share of gaps at random that tables have at least, also those that have shown none
+MOST_ROWS = 10_000_000
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Times at which a table has rows, in the units of its clock.
+
+    Attributes
+    ----------
+    column : str
+        Column of the times.
+    last : str or float
+        The last of them.
+    unit : {"number", "second", "day", "month"} or None
+        What steps are counted in; None if the times have no regular step. Days and months are those of the wall clock.
+    step : float
+        Units from one time to the next.
+    zone : str
+        Zone of the clock; empty if times have none.
+    day : int
+        Of months: their day, 31 for the last.
+    cycle : {"week", "day"} or None
+        What is not complete, such as a week without nights or without weekends.
+    slots : tuple of int
+        Steps since the cycle began at which there are rows; empty if there are rows at all of them.
+    """
+
+    column: str
+    last: str | float
+    unit: str | None
+    step: float
+    zone: str = ""
+    day: int = 0
+    cycle: str | None = None
+    slots: tuple[int, ...] = ()
+
+    @classmethod
+    def from_order(cls, order: Any) -> Timeline:
+        """Timeline of the times of rows.
+
+        Parameters
+        ----------
+        order : pandas.Series
+            Times or numbers, all known.
+
+        Returns
+        -------
+        Timeline
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> open_hours = [time for time in pd.date_range("2024-01-01", "2024-02-01", freq="h") if 8 <= time.hour < 20]
+        >>> timeline = Timeline.from_order(pd.Series(open_hours, name="time"))
+        >>> timeline.after(3).dt.strftime("%d %H:%M").tolist()
+        ['01 08:00', '01 09:00', '01 10:00']
+        """
+        column = str(order.name)
+        if order.dtype.kind != "M":
+            numbers = np.unique(order.to_numpy(dtype=float))
+            step = _regular_step(numbers)
+            return cls(column, float(numbers[-1]), None if step is None else "number", step or 0.0)
+        zone = zone_name(order)
+        wall = np.unique(_wall_clock(order))
+        last = order.max()
+        last = last.isoformat() if not zone else last.tz_convert("UTC").isoformat()
+        seconds_of_day = (wall - wall.astype("datetime64[D]")) / np.timedelta64(1, "s")
+        if len(wall) > 1 and np.all(seconds_of_day == seconds_of_day[0]):
+            months, day = _monthly(wall)
+            if months:
+                return cls(column, last, "month", float(months), zone, day)
+            days = np.round((wall - wall[0]) / np.timedelta64(1, "D"))
+            step = _regular_step(days)
+            found = cls(column, last, None if step is None else "day", step or 0.0, zone)
+            return found._with_slots(wall, _DAY)
+        times = order.dt.tz_convert("UTC").dt.tz_localize(None) if zone else order
+        seconds = np.unique((times - times.min()).dt.total_seconds().to_numpy())
+        step = _regular_step(seconds)
+        found = cls(column, last, None if step is None else "second", step or 0.0, zone)
+        return found._with_slots(wall, 1)
+
+    def _with_slots(self, wall, unit):
+        """The same, knowing at which times of the week or of the day there are rows."""
+        if self.unit is None:
+            return self
+        step, span = self.step * unit, (wall[-1] - wall[0]) / np.timedelta64(1, "s")
+        cycle = "week" if span >= 2 * _WEEK else "day"
+        length = _CYCLES[cycle]
+        if span < 2 * length or length % step or length // step < 2:
+            return self
+        n_turns = min(_RECENT, int(span)) // length
+        recent = wall[wall > wall[-1] - np.timedelta64(n_turns * length, "s")]
+        counts = np.bincount(_slots(recent, cycle, step), minlength=int(length // step))
+        is_empty = _never_used(counts, n_turns)
+        if cycle == "week" and _DAY % step == 0:  # hours at which no day has rows, though weeks are too few to tell
+            is_empty |= np.tile(_never_used(counts.reshape(7, -1).sum(axis=0), 7 * n_turns), 7)
+        if not is_empty.any():
+            return self
+        return replace(self, cycle=cycle, slots=tuple(np.flatnonzero(~is_empty).tolist()))
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> Timeline:
+        """Timeline from what :meth:`to_json` gave."""
+        return cls(**(content | {"slots": tuple(content["slots"])}))
+
+    def to_json(self) -> dict[str, Any]:
+        """What JSON can hold of it."""
+        return asdict(self) | {"slots": list(self.slots)}
+
+    @property
+    def last_time(self) -> Any:
+        """The last time, as pandas' Timestamp on the clock of the table, or a number."""
+        import pandas
+
+        if isinstance(self.last, float):
+            return self.last
+        time = pandas.Timestamp(self.last)
+        return time.tz_convert(to_zone(self.zone)) if self.zone else time
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether the times have a step."""
+        return self.unit is not None
+
+    @property
+    def words(self) -> str:
+        """The step in words."""
+        if self.unit is None:
+            return "no regular step"
+        unit, size = "", self.step
+        if self.unit != "number":
+            unit = self.unit
+            for name, length in (("day", _DAY), ("hour", 3600), ("minute", 60)):
+                if unit == "second" and size % length == 0:
+                    unit, size = name, size / length
+            for part, whole, length in (("day", "week", 7), ("month", "year", 12)):
+                if unit == part and size % length == 0:
+                    unit, size = whole, size / length
+            unit = f" {unit}{'s' * (size != 1)}"
+        return f"{size:g}{unit}"
+
+    def end(self, horizon: Horizon) -> Any:
+        """Last time of a horizon, at which there may be no row; None of a number of rows.
+
+        Parameters
+        ----------
+        horizon : Horizon
+            How far ahead.
+
+        Returns
+        -------
+        pandas.Timestamp or float or None
+        """
+        import pandas
+
+        if horizon.rows is not None:
+            return None
+        last = self.last_time
+        if isinstance(last, float):
+            raise ValueError(
+                f"The horizon is {horizon.text!r}, but column {self.column!r} has numbers, not times: give a number of "
+                "rows."
+            )
+        if horizon.end is not None:
+            empty = pandas.Series([last], name=self.column)
+            end = to_moment(horizon.end, empty)
+            end = end + pandas.DateOffset(days=1) - pandas.Timedelta(1, "us") if horizon.is_whole_day else end
+            if end <= last:
+                raise ValueError(f"The horizon ends at {horizon.end}, which is not after the last row, at {last}.")
+            return end
+        try:
+            if horizon.unit == "seconds":
+                return last + pandas.Timedelta(seconds=horizon.amount)
+            return last + pandas.DateOffset(**{str(horizon.unit): horizon.amount})
+        except (ValueError, OverflowError) as error:
+            raise ValueError(f"The horizon {horizon.text!r} is beyond the times of a calendar: {error}.") from error
+
+    def after(self, horizon: Any) -> Any:
+        """Times of the rows that come next.
+
+        Parameters
+        ----------
+        horizon : int, str, timedelta, datetime or Horizon
+            How far ahead; see :meth:`Horizon.parse`.
+
+        Returns
+        -------
+        pandas.Series
+            Named after the column.
+        """
+        import pandas
+
+        horizon = Horizon.parse(horizon)
+        if not self.is_regular:
+            raise TableError(
+                f"The times in column {self.column!r} have no regular step: give a table with the times to forecast."
+            )
+        end = self.end(horizon)
+        if horizon.rows is not None and horizon.rows > MOST_ROWS:
+            raise ValueError(f"The horizon is {horizon.rows:,} rows; at most {MOST_ROWS:,} are made.")
+        parts, found, start = [], 0, 1
+        while True:
+            n_steps = self._n_steps(end) if horizon.rows is None else 2 * (horizon.rows - found) + 16
+            if n_steps > 4 * MOST_ROWS:
+                raise ValueError(
+                    f"The horizon {horizon} has more than {MOST_ROWS:,} steps of {self.words}: give a shorter one."
+                )
+            times = self._steps(start, n_steps)
+            times = times[self._has_rows(times)] if self.slots else times
+            parts.append(times)
+            found, start = found + len(times), start + n_steps
+            if horizon.rows is None or found >= horizon.rows:
+                break
+        times = pandas.Series(parts[0].append(parts[1:]) if len(parts) > 1 else parts[0], name=self.column)
+        times = times[: horizon.rows] if horizon.rows is not None else times[times <= end]
+        if not len(times):
+            raise ValueError(f"The horizon {horizon} is shorter than the step of {self.words} to the next row.")
+        return times
+
+    def _n_steps(self, end):
+        """Steps after the last time that are enough to reach another."""
+        seconds = {"second": 1.0, "day": 0.95 * _DAY, "month": 28.0 * _DAY}[str(self.unit)] * self.step
+        return int((end - self.last_time).total_seconds() / seconds) + 2
+
+    def _steps(self, start, number):
+        """Some of the steps after the last time, the first of which has the number 1."""
+        import pandas
+
+        numbers = np.arange(start, start + number)
+        last = self.last_time
+        if self.unit == "number":
+            return pandas.Index(last + self.step * numbers)
+        if self.unit == "second":
+            return last + pandas.to_timedelta(self.step * numbers, unit="s")
+        wall = last.tz_localize(None) if self.zone else last
+        if self.unit == "day":
+            times = wall + pandas.to_timedelta(self.step * numbers, unit="D")
+        else:
+            times = _months_after(wall, int(self.step) * numbers, self.day)
+        if not self.zone:
+            return times
+        # an hour that the clock leaps over is told by the next one, an hour that comes twice by the first
+        return times.tz_localize(last.tz, nonexistent="shift_forward", ambiguous=np.ones(len(times), dtype=bool))
+
+    def _has_rows(self, times):
+        """Which times are at a time of the week, or of the day, at which there are rows."""
+        step = self.step * (_DAY if self.unit == "day" else 1)
+        return np.isin(_slots(_wall_clock(times.to_series()), self.cycle, step), self.slots)
+
+
+def _wall_clock(order):
+    """Times as a clock on the wall shows them."""
+    times = order if order.dt.tz is None else order.dt.tz_localize(None)
+    return times.to_numpy().astype("datetime64[us]")
+
+
+def _slots(wall, cycle, step):
+    """Steps since the beginning of the week, on Monday, or of the day."""
+    seconds = (wall - np.datetime64("1969-12-29")) / np.timedelta64(1, "s")  # a Monday
+    return (np.mod(seconds + _ON_GRID * step, _CYCLES[cycle]) // step).astype(int)
+
+
+def _never_used(counts, n_turns):
+    """Which slots of a cycle have no rows, or hardly any, for another reason than gaps at random."""
+    is_rare = counts < _RARE * counts.max()
+    gaps = np.clip(1 - counts[~is_rare].mean() / n_turns, _FEWEST_GAPS, 1.0)
+    return is_rare & (len(counts) * bdtr(counts, n_turns, 1 - gaps) < _CHANCE)
+
+
+def _regular_step(values):
+    """Step of sorted numbers that have one, with gaps; None if they have none."""
+    if len(values) < 2:
+        return None
+    gaps = np.sort(np.diff(values))
+    step = float(gaps[(len(gaps) - 1) // 2])  # the median, but one of the gaps
+    off = np.abs((values - values[-1]) / step - np.round((values - values[-1]) / step))
+    return step if np.mean(off <= _ON_GRID) >= _REGULAR else None
+
+
+def _monthly(wall):
+    """Months from one time to the next, and their day, if there is one time in a month; else 0 and 0."""
+    days = (wall.astype("datetime64[D]") - wall.astype("datetime64[M]")).astype(int) + 1
+    months = wall.astype("datetime64[M]").astype(int)
+    if len(months) < 3 or np.any(np.diff(months) == 0):
+        return 0, 0
+    day = int(days.max())
+    lengths = ((wall.astype("datetime64[M]") + 1).astype("datetime64[D]") - wall.astype("datetime64[M]")).astype(int)
+    if np.any(days != np.minimum(day, lengths)):
+        return 0, 0
+    step = _regular_step(months.astype(float))
+    is_last = bool(np.all(days == lengths))  # of 28 to 31 days: the last one is meant
+    return (0, 0) if step is None else (int(step), 31 if is_last else day)
+
+
+def _months_after(wall, numbers, day):
+    """The same time of day, months later."""
+    import pandas
+
+    months = np.datetime64(wall, "M") + numbers
+    lengths = ((months + 1).astype("datetime64[D]") - months.astype("datetime64[D]")).astype(int)
+    dates = months.astype("datetime64[D]") + (np.minimum(day, lengths) - 1)
+    return pandas.DatetimeIndex(dates) + (wall - wall.normalize())

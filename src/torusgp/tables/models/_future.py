@@ -1,0 +1,189 @@
+"""Rows of the future: their times, and covariates that a user knows of them."""
+
+import numpy as np
+
+from torusgp.tables.forecasting import Horizon
+from torusgp.tables.models._rows import TABLE, numbered, to_table
+from torusgp.tables.models._words import word
+from torusgp.tables.reading import TableError, place_of_row
+
+_MATCH = 1e-6  # of a step: numbers of two tables that are the same time
+_SHOWN = 3  # times that an error names
+
+
+def future_table(table, horizon, future, source=TABLE):
+    """Table of the rows that come after those that a model has seen.
+
+    Parameters
+    ----------
+    table : TableModel
+        Fitted model.
+    horizon : int, str, timedelta, datetime or None
+        How far ahead; None to the end of the table of the future.
+    future : pandas.DataFrame, str, Path or None
+        What is known of the future.
+    source : str or Path
+        File that it was read from.
+
+    Returns
+    -------
+    frame : pandas.DataFrame
+        Rows with all columns that predictions need.
+    times : pandas.Series
+        Their times, on the clock of the model.
+    source : str or Path
+        What errors call the table.
+    """
+    import pandas
+
+    timeline = _timeline(table)
+    needed = [name for name in table.inputs_.columns if name != timeline.column]
+    if future is None:
+        if horizon is None:
+            raise ValueError(f"Say how far ahead: {word('horizon', '28d')}.")
+        times = timeline.after(horizon)
+        if needed:
+            raise TableError(
+                f"The model has {_names(needed)} as input{'s' * (len(needed) > 1)}, which must be known for the "
+                f"{len(times)} rows from {_shown(times.iloc[0])} to {_shown(times.iloc[-1])}: give a table that has "
+                f"them, with a column {timeline.column!r} ({word('future')})."
+            )
+        return pandas.DataFrame({timeline.column: times.array}), times, TABLE
+    frame, source = to_table(future, source)
+    frame = numbered(frame, source)
+    absent = [name for name in [timeline.column, *needed] if name not in frame.columns]
+    if absent:
+        raise TableError(f"{source} lacks {_names(absent)}, which the forecast needs.")
+    if not len(frame):
+        raise TableError(f"{source} has no rows.")
+    known = _read_times(table, timeline, frame, source)
+    times = _wanted(timeline, horizon, known, source)
+    positions = _match(times, known, timeline)
+    _check_gaps(times, positions, needed, source)
+    chosen = frame.iloc[positions]
+    _check_values(table, chosen, needed, times, source)
+    chosen = chosen.assign(**{timeline.column: times.array})
+    return chosen, times, source
+
+
+def _timeline(table):
+    """Times of the rows that a model has seen; an error if they have none."""
+    if table.inputs_.time is None:
+        raise TableError(
+            f"Nothing orders the rows, so nothing comes after them: name the column of times ({word('time', 'date')}) "
+            "and fit again, or predict the rows of a table."
+        )
+    if table.timeline_ is None:
+        raise TableError("The model was written before forecasts could be made from it: fit it again.")
+    return table.timeline_
+
+
+def _read_times(table, timeline, frame, source):
+    """Times of a table of the future, checked: known, each once, and after the past; in their order."""
+    times = table.inputs_.read_order(frame, source)
+    missing = times.index[times.isna()]
+    if len(missing):
+        raise TableError(f"{place_of_row(missing[0], source)}: column {timeline.column!r} has no time.")
+    last = timeline.last_time
+    _check_kind(times, last, timeline, source)
+    twice = times[times.duplicated()]
+    if len(twice):
+        raise TableError(
+            f"{place_of_row(twice.index[0], source)}: {_shown(twice.iloc[0])} is there twice in column "
+            f"{timeline.column!r}. A forecast has one row at a time."
+        )
+    past = times[times <= last]
+    if len(past):
+        raise TableError(
+            f"{place_of_row(past.index[0], source)}: {_shown(past.iloc[0])} is not after the last row that was fitted, "
+            f"at {_shown(last)}. {len(past)} of {len(times)} rows of {source} overlap the past: leave them out."
+        )
+    return times
+
+
+def _check_kind(times, last, timeline, source):
+    kinds = ["numbers" if isinstance(last, float) else "times with a zone" if timeline.zone else "times without a zone"]
+    zone = times.dtype.kind == "M" and times.dt.tz is not None
+    kinds.append("numbers" if times.dtype.kind != "M" else "times with a zone" if zone else "times without a zone")
+    if kinds[0] != kinds[1]:
+        raise TableError(
+            f"Column {timeline.column!r} of {source} has {kinds[1]}, but the model was fitted to {kinds[0]}."
+        )
+
+
+def _wanted(timeline, horizon, known, source):
+    """Times to forecast."""
+    last_known = known.max()
+    if timeline.is_regular:
+        if horizon is not None:
+            return timeline.after(horizon)
+        if isinstance(last_known, float):
+            return timeline.after(max(1, int(np.floor((last_known - timeline.last) / timeline.step + _MATCH))))
+        return timeline.after(Horizon(str(last_known), end=last_known.isoformat()))
+    times = known.sort_values().reset_index(drop=True)
+    if horizon is None:
+        return times
+    horizon = Horizon.parse(horizon)
+    if horizon.rows is not None:
+        if horizon.rows > len(times):
+            raise TableError(f"The horizon is {horizon}, but {source} has {len(times)}.")
+        return times[: horizon.rows]
+    end = timeline.end(horizon)
+    if not (times <= end).any():
+        raise TableError(f"The horizon ends at {_shown(end)}, before the first row of {source}.")
+    return times[times <= end]
+
+
+def _match(times, known, timeline):
+    """Position in the table of each time; -1 if it is not there."""
+    wanted, there = _to_numbers(times, timeline), _to_numbers(known, timeline)
+    order = np.argsort(there)
+    tolerance = _MATCH * (timeline.step if timeline.unit == "number" else 1.0)
+    nearest = np.searchsorted(there[order], wanted - tolerance)
+    inside = nearest < len(order)
+    positions = order[np.minimum(nearest, len(order) - 1)]
+    return np.where(inside & (np.abs(there[positions] - wanted) <= tolerance), positions, -1)
+
+
+def _to_numbers(times, timeline):
+    """Times as seconds, or the numbers that they are."""
+    if times.dtype.kind != "M":
+        return times.to_numpy(dtype=float)
+    return (times - timeline.last_time).dt.total_seconds().to_numpy()
+
+
+def _check_gaps(times, positions, needed, source):
+    gaps = times[positions < 0]
+    if len(gaps):
+        what = f" {_names(needed)} must be known there." if needed else ""
+        raise TableError(
+            f"{source} has no row for {len(gaps)} of the {len(times)} times to forecast: {_first(gaps)}.{what}"
+        )
+
+
+def _check_values(table, frame, needed, times, source):
+    """Raise if covariates are missing in some rows, with the names and times of all that miss some."""
+    told = []
+    for name in needed:
+        missing = frame[name].isna().to_numpy()
+        if missing.any():
+            told.append(f"{name!r} is missing at {missing.sum()} of {len(times)} times ({_first(times[missing])})")
+    if told:
+        first = min(int(np.argmax(frame[name].isna())) for name in needed if frame[name].isna().any())
+        raise TableError(
+            f"{place_of_row(frame.index[first], source)}: {'; '.join(told)}. A forecast needs all of them."
+        )
+
+
+def _first(times):
+    shown = ", ".join(_shown(time) for time in times[:_SHOWN])
+    return shown + (", ..." if len(times) > _SHOWN else "")
+
+
+def _shown(time):
+    return time.isoformat(sep=" ", timespec="minutes") if hasattr(time, "isoformat") else f"{time:.10g}"
+
+
+def _names(columns):
+    names = [repr(name) for name in columns]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
