@@ -1,4 +1,4 @@
-"""What the subcommands share: progress, warnings, errors, and figures with their standard errors."""
+"""What the subcommands share: progress, warnings, and errors."""
 
 import importlib.util
 import json
@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from typing import NoReturn
 
 import numpy as np
+
+from torusgp.views.numbers import with_error
 
 USER_ERROR, UNEXPECTED = 2, 1  # exit codes
 _EXPECTED = (ImportError, MemoryError, OSError, ValueError)  # their messages are for users
@@ -143,11 +145,3 @@ def describe_cell(cell, cell_std=None):
         lines.append(f"  {name + ' vector':14} ({parts}), length {length:.3f}")
     lines.append(f"  angle between them {np.degrees(np.arccos(cosine)):.2f} degrees")
     return lines
-
-
-def with_error(value, error):
-    """A number with its standard error, to two digits of the error."""
-    if not (np.isfinite(error) and error > 0):
-        return f"{value:.4f}"
-    digits = int(np.clip(1 - np.floor(np.log10(error)), 0, 12))
-    return f"{value:.{digits}f} ± {error:.{digits}f}"

@@ -15,6 +15,7 @@ from torusgp.cli._options import (
 )
 from torusgp.libraries import require
 from torusgp.tables.models import TableModel, words_of_the_command
+from torusgp.tables.models._page import write_page
 from torusgp.tables.reading import read_table
 
 _HELP = """Write a page about a model, to open in a browser: forecast, what drives it, errors, problems of the data.
@@ -117,5 +118,4 @@ def report_file(
     if unit is not None:
         table.set_params(unit=unit)
     frame = None if path is None else read_table(path)
-    table.report(output, frame, new_rows=new, title=title, source=path)
-    return table.findings()
+    return write_page(table, output, frame, new_rows=new, title=title, source=path)

@@ -253,11 +253,10 @@ def _next(summary, is_worthless, unit):
     def extreme(one):
         return f"{quantity(one['mean'], unit, 4)} ({one['time']})"
 
-    average = with_unit(f"{number(ahead['mean'], 4)} ± {number(ahead['margin'], 2)}", unit)
-    until = f"Until {ahead['last']['time']} ({count(ahead['rows'], 'row')})"
     return (
-        f"{until}, {summary['target']} is forecast to be {average} on average over time, 95 % of single values within "
-        f"that margin of their forecast; lowest {extreme(ahead['lowest'])}, highest {extreme(ahead['highest'])}."
+        f"Next, until {ahead['last']['time']} ({count(ahead['rows'], 'row')}): {quantity(ahead['mean'], unit, 4)} on "
+        f"average, from {extreme(ahead['lowest'])} to {extreme(ahead['highest'])}; 95 % of single values lie within "
+        f"± {quantity(ahead['margin'], unit, 2)} of the forecast, by the model's account."
     )
 
 

@@ -2,6 +2,7 @@
 
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from scipy.special import ndtri
@@ -551,7 +552,7 @@ class TableModel(BaseEstimator):
         -------
         torusgp.views.findings.Findings
         """
-        return Findings.from_summary(self.summary())
+        return Findings.from_summary(self.summary(), self.unit)
 
     def report(self, path, frame=None, *, new_rows=None, title=None, source=TABLE):
         """Write a page about the model, to open in a browser.
@@ -573,7 +574,8 @@ class TableModel(BaseEstimator):
         -------
         Path
         """
-        return write_page(self, path, frame, new_rows=new_rows, title=title, source=source)
+        write_page(self, path, frame, new_rows=new_rows, title=title, source=source)
+        return Path(path)
 
     def plot(self, ax=None):
         """Draw the target with the predictions of the rows held out.

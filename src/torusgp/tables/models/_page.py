@@ -19,16 +19,17 @@ _SAME = 1e-9  # relative difference of means of the same rows
 
 
 def write_page(table, path, frame=None, *, new_rows=None, title=None, source=None):
-    """Write a page about a table model; see :meth:`TableModel.report`."""
+    """Write a page about a table model, see :meth:`TableModel.report`; returns its findings."""
     path = Path(path)
     check_places([path])
     summary, record = table.summary(), table.record_
     if frame is not None:
         frame, source = to_table(frame, source)
         summary, record = _compared(table, frame, source, new_rows)
+    found = Findings.from_summary(summary, table.unit)
     subject = Subject(
         table.model_,
-        Findings.from_summary(summary),
+        found,
         record,
         None if frame is not None or table.inputs_.time is None else _future(table),
         clocks=_clocks(table),
@@ -36,7 +37,7 @@ def write_page(table, path, frame=None, *, new_rows=None, title=None, source=Non
         tables={"Inputs that repeat": _input_table(summary)} if summary["inputs"] else {},
     )
     write_together({path: render_page(subject, title).encode("utf-8")})
-    return path
+    return found
 
 
 def _future(table):
