@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 MOST_ROWS = 60_000  # kept one by one; of more, the lowest and the highest of neighbours
 _MOST_UNORDERED = 2_000  # rows without order that are kept: more points hide each other
 _FEW_VALUES, _BINS = 31, 24  # different values of an input that keep their own bins, and bins otherwise
-_FEWEST_IN_BIN = 5
+_FEWEST_IN_BIN, _ROWS_A_BIN = 5, 12  # rows of a bin, at least and usually
 _HORIZONS = 16
 _SHORT = 200  # numbers that are kept as text
 _EVEN = 1e-6  # of a step: times that are as even as that are kept as a first one and a step
@@ -56,8 +56,9 @@ class ErrorsAlong:
             values = values.astype(float)
             levels, bins = np.unique(np.round(values, 9), return_inverse=True)
             if len(levels) > _FEW_VALUES:
-                low, width = values.min(), np.ptp(values) / _BINS
-                bins = np.minimum(((values - low) / width).astype(int), _BINS - 1)
+                n_bins = int(np.clip(len(values) // _ROWS_A_BIN, 2, _BINS))
+                low, width = values.min(), np.ptp(values) / n_bins
+                bins = np.minimum(((values - low) / width).astype(int), n_bins - 1)
         n_rows = np.bincount(bins)
         enough = n_rows >= _FEWEST_IN_BIN
         if enough.sum() < 2:

@@ -99,7 +99,7 @@ class TestWhatIsSaid:
             "gap in time",
             "repeats a moment",
             "do zeros stand for missing values?",
-            "miss a value and were left out",
+            "misses a value and was left out",
             "Column not used: note",
         ):
             assert words in texts.replace("rests", "rest")

@@ -49,13 +49,9 @@ def describe_data(table, frame, rows):
     findings += _of_zeros(rows, data, table.target)
     if table.n_dropped_:
         n_rows = len(rows.y) + table.n_dropped_
-        findings.append(
-            Finding(
-                NOTE,
-                "data",
-                f"{count(table.n_dropped_, 'row')} of {number(n_rows)} miss a value and were left out.",
-            )
-        )
+        miss = "misses a value and was" if table.n_dropped_ == 1 else "miss a value and were"
+        text = f"{count(table.n_dropped_, 'row')} of {number(n_rows)} {miss} left out."
+        findings.append(Finding(NOTE, "data", text))
     if unused:
         left = f" and {len(unused) - _MOST_NAMED} more" if len(unused) > _MOST_NAMED else ""
         names = ", ".join(unused[:_MOST_NAMED])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from torusgp.views.selection import selection_summary
 _HALF = ndtri(0.975)  # of a 95 % interval, in standard deviations
 _MOST_PARTS, _MOST_MAPS, _MOST_SHARES, _MOST_ERRORS = 8, 4, 6, 6
 _LEAST_SHARE = 0.001  # of the variance, from which a pair gets a map
+_FOLDED = 1.5  # periods that rows cover, from which they are folded
+_MOST_TURNS, _POINTS_A_TURN = 60, 24  # of a function that is drawn along its input
 _GAP = 4.0  # usual steps at which a curve breaks
 _MOST_POWERS = 2_000  # of a periodogram: the highest of neighbours
 _MOST_HARMONICS = 5  # of a period that are marked in it
@@ -33,8 +36,10 @@ def opening(subject: Subject) -> list[dict[str, Any]]:
     if record.kind == "time" or (record.along and record.is_ordered and subject.model.n_features_in_ > 1):
         return [_history(subject)]
     if record.along and subject.model.n_features_in_ == 1:
-        circles = [d for d, one in enumerate(subject.dimensions) if one.kind == "circle"]
-        return [*(_folded(subject, d) for d in circles), _history(subject)]
+        span = np.ptp(record.place)
+        circles = [d for d, one in enumerate(subject.dimensions) if one.kind == "circle" and one.period]
+        folded = [d for d in circles if span > _FOLDED * (subject.dimensions[d].period or np.inf)]
+        return [*(_folded(subject, d) for d in folded), _history(subject)]
     pictures = [] if not record.is_unseen.any() else [_scatter(subject)]
     return pictures + _without_rows(subject)[: 2 - len(pictures)]
 
@@ -76,14 +81,13 @@ def _history(subject: Subject) -> dict[str, Any]:
     draw = line if is_even and record.is_ordered else points
     more = {"style": _INK} | ({"gap": gap} if is_even and record.is_ordered else {})
     layers = [draw("observed", record.place[order], record.observed[order], **more)]
-    chosen = order[unseen[order]]
+    chosen = order[unseen[order]] if record.is_ordered else order[:0]
+    if not record.is_ordered:
+        layers += _function(subject)
     if len(chosen):
         columns = (each[chosen] for each in (record.place, record.mean, record.low, record.high))
-        if record.is_ordered:
-            layers.append(line("forecast of rows held out", *columns, style=_PREDICTED, gap=gap))
-            layers.append(rule("held out from here", record.place[chosen[0]]))
-        else:
-            layers.append(line("prediction", *columns, style=_PREDICTED))
+        layers.append(line("forecast of rows held out", *columns, style=_PREDICTED, gap=gap))
+        layers.append(rule("held out from here", record.place[chosen[0]]))
     if subject.future is not None:
         ahead = subject.future
         layers.append(line("forecast", ahead.place, ahead.mean, ahead.low, ahead.high, style=_FUTURE))
@@ -102,14 +106,34 @@ def _history(subject: Subject) -> dict[str, Any]:
     )
 
 
+def _function(subject: Subject) -> list[dict[str, Any]]:
+    """The predicted function of one input over the range of the rows, unless it turns too often to be seen."""
+    record = subject.record
+    assert record is not None
+    low, high = float(record.place.min()), float(record.place.max())
+    turns = max([(high - low) / one.period for one in subject.dimensions if one.period] or [4.0])
+    if turns > _MOST_TURNS:
+        return []
+    x = np.linspace(low, high, int(_POINTS_A_TURN * max(turns, 4.0)))
+    mean, std = (each.reshape(len(x), -1)[:, subject.output] for each in _predict(subject, x, return_std=True))
+    return [line("prediction", x, mean, mean - _HALF * std, mean + _HALF * std, style=_FUTURE)]
+
+
+def _predict(subject: Subject, x: Any, **options: Any) -> Any:
+    """Predictions for values of the only input."""
+    with warnings.catch_warnings():
+        # names would need the library that the names came from
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        return subject.model.predict(x[:, None], **options)
+
+
 def _folded(subject: Subject, dimension: int) -> dict[str, Any]:
     """Rows folded at a period, without what else the model has, and the shape that repeats."""
     record, one = subject.record, subject.dimensions[dimension]
     assert record is not None
     assert one.period is not None
     places, mean, std = subject.main_effect(dimension)
-    X = record.place[:, None]
-    predicted = np.asarray(subject.model.predict(X)).reshape(len(X), -1)[:, subject.output]
+    predicted = np.asarray(_predict(subject, record.place)).reshape(len(record.place), -1)[:, subject.output]
     phase = record.place % one.period
     shape = np.interp(phase, places, mean, period=one.period)
     level = float(np.mean(predicted - shape))
