@@ -9,6 +9,7 @@ from torusgp.estimators.features import IndexSetFourierFeatures
 from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.estimators.settings import Torch
 from torusgp.estimators.warped_features import WarpedFourierFeatures
+from torusgp.fitting.noise_models import CorrelatedNoise
 from torusgp.fitting.periods import find_period
 from torusgp.images.lattices import find_lattice
 from torusgp.kernels import index_sets, spectra
@@ -24,6 +25,7 @@ __all__ = [
     "CalendarPhases",
     "Category",
     "Circle",
+    "CorrelatedNoise",
     "IndexSetFourierFeatures",
     "Lattice",
     "Line",

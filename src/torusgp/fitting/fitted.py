@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from torusgp.engine.backends import InputSpace, count_threads
 from torusgp.engine.basis import columns as basis_columns
 from torusgp.engine.inference import LinearStatistics, Posterior, evidence
+from torusgp.engine.moments import Moments
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.fitting.advice import advise
+from torusgp.fitting.noise_process import NoiseProcess
 from torusgp.fitting.parameters import Parameters
 from torusgp.fitting.prior import NOISE, Prior, derivative_noise
 from torusgp.fitting.rows import Compute, inexactness_ratio
@@ -85,6 +87,10 @@ class FittedTorusGP:
         Prior variances of the columns, where each was learned on its own.
     compute : Compute
         How predictions are computed.
+    moments : Moments or None
+        What rows with correlated noise say of the weights.
+    noise_process : NoiseProcess or None
+        Their noise as a process in time; None if rows are independent.
     """
 
     prior: Prior
@@ -94,6 +100,8 @@ class FittedTorusGP:
     center: bool
     spectrum: NDArray[np.float64] | None = None
     compute: Compute = field(default_factory=Compute)
+    moments: Moments | None = None
+    noise_process: NoiseProcess | None = None
     _predictors: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     # What was learned --------------------------------------------------------------------------------------------
@@ -104,8 +112,18 @@ class FittedTorusGP:
 
     @property
     def linear(self) -> LinearStatistics:
-        """Statistics of the columns in use."""
-        return self._linear[0]
+        """Statistics of the columns in use that give posterior and evidence."""
+        return self._linear[0] if self.moments is None else self._of_moments
+
+    @cached_property
+    def _of_moments(self) -> LinearStatistics:
+        assert self.moments is not None
+        return self.moments.linear(self._linear[0], float(self.noise_variance[0]))
+
+    @property
+    def gram(self) -> NDArray[np.float64]:
+        """Sums of products of the columns in use over the rows."""
+        return np.asarray(self._linear[0].gram)
 
     @property
     def offset(self) -> NDArray[np.float64]:
@@ -171,6 +189,8 @@ class FittedTorusGP:
 
     def with_noise_variance(self, noise_variance: NDArray[np.float64]) -> FittedTorusGP:
         """The same model with another noise variance; the posterior follows from the statistics alone."""
+        if self.moments is not None:
+            raise ValueError("Correlated noise has a covariance, not a variance that could be set after a fit.")
         return replace(self, parameters=self.parameters.with_value(NOISE, noise_variance), _predictors={})
 
     def with_compute(self, compute: Compute) -> FittedTorusGP:
@@ -366,10 +386,10 @@ class FittedTorusGP:
     @cached_property
     def average_columns(self) -> NDArray[np.float64]:
         """Averages of the columns over the rows, weighted by their precision, shape (n_columns,)."""
-        total = self.linear.gram[0, 0]
+        total = self.gram[0, 0]
         if not total:
             raise ValueError("Parts are centred on the rows of the targets, but only derivatives were given.")
-        return self.linear.gram[0] / total
+        return self.gram[0] / total
 
     def _centred_columns(self, X: NDArray[Any]) -> NDArray[np.float64]:
         fourier = basis_columns(self.phases(X), self.index_set.frequencies)

@@ -11,7 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from torusgp.engine.backends import TRANSFORMS, InputSpace, check_resources
 from torusgp.engine.derivatives import Partials
+from torusgp.engine.inference import evidence
 from torusgp.engine.marginals import Marginals
+from torusgp.engine.moments import Moments
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.fitting.advice import advise
 from torusgp.fitting.derivatives import warn_of_units
@@ -371,14 +373,17 @@ class Fitter:
 
     # The end -----------------------------------------------------------------------------------------------------
 
-    def finish(self, outcome: Preliminary, statistics: SufficientStatistics) -> Fit:
-        """Compute the posterior for what was learned, and say what may be wrong with it."""
+    def finish(self, outcome: Preliminary, statistics: SufficientStatistics, moments: Moments | None = None) -> Fit:
+        """Compute the posterior for what was learned, and say what may be wrong with it.
+
+        With correlated noise it follows from the likelihood of the moments, and the noise is not learned here.
+        """
         settings, learned = self.settings, outcome.learned
         spread = spread_of_statistics(statistics, self.model, settings)
         prior = Prior.of(self.model, settings.intercept, spread)
         parameters, spectrum = learned.parameters, None
         fitted = FittedTorusGP(
-            prior, parameters, learned.index_set, statistics, settings.intercept, None, settings.compute
+            prior, parameters, learned.index_set, statistics, settings.intercept, None, settings.compute, moments
         )
         if not spread.is_known and settings.learn & set(LEARNABLE[:3]):
             signal = fitted.prior.signal_variances(parameters).sum(axis=0)[0]
@@ -393,7 +398,7 @@ class Fitter:
                 fitted.prior_variances,
                 parameters[NOISE],
                 len(learned.index_set.frequencies),
-                "noise_variance" in settings.learn,
+                moments is None and "noise_variance" in settings.learn,
                 settings.report,
             )
             fitted = replace(fitted, parameters=parameters.with_value(NOISE, noise), spectrum=spectrum)
@@ -481,8 +486,11 @@ def _gain_over_constant(fitted: FittedTorusGP, settings: Settings) -> float:
         return np.inf
     if not (learns_both and settings.intercept and n >= _ENOUGH_TO_TELL) or is_constant.any():
         return np.inf
-    noise, total = squares / (n - 1), linear.gram[0, 0]
     broad = fitted.prior.intercept_variance
+    if fitted.moments is not None:
+        alone = replace(linear, gram=linear.gram[:1, :1], moments=linear.moments[:1])
+        return fitted.log_evidence - evidence(alone, broad, float(fitted.noise_variance[0])).log_evidence
+    noise, total = squares / (n - 1), linear.gram[0, 0]
     constant = -0.5 * (
         n * np.log(2 * np.pi * noise) - linear.log_precision + np.log1p(broad * total / noise) + squares / noise
     )

@@ -59,6 +59,8 @@ class Settings:
         How sums and predictions are computed.
     report : callable
         Takes lines of progress.
+    most_components : int, optional
+        Largest number of columns while something else is still being estimated, given or not.
     """
 
     index_set: str | IndexSet = "adaptive"
@@ -70,6 +72,7 @@ class Settings:
     gradient_noise_variance: float = 0.1
     compute: Compute = field(default_factory=Compute)
     report: Callable[[str], None] = field(default=lambda line: None)
+    most_components: int | None = None
 
     @property
     def is_automatic(self) -> bool:
@@ -87,6 +90,7 @@ class Problem:
         self.prior = Prior.of(model, settings.intercept, spread)
         # few rows cannot tell many frequencies apart, and it would take long
         self.cap = min(MAX_COMPONENTS, max(2 * first_columns(model.torus.dimension), 4 * int(n_samples)))
+        self.cap = min(self.cap, settings.most_components or self.cap)
 
     def start(self, period: NDArray[np.float64]) -> Parameters:
         """Where learning starts."""
@@ -205,7 +209,8 @@ class Problem:
 
     def budget(self) -> int:
         """Largest number of components."""
-        return self.cap if self.settings.n_components == "auto" else int(self.settings.n_components)
+        given = self.settings.n_components
+        return self.cap if given == "auto" else min(int(given), self.settings.most_components or int(given))
 
 
 def spread_of_rows(rows: Rows, model: Model, settings: Settings) -> Spread:

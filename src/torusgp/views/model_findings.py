@@ -93,7 +93,7 @@ def entangled_components(model: TorusGPRegressor) -> list[tuple[tuple[int, ...],
     if not 0 < 2 * len(chosen) < _MOST_COMPONENTS:
         return []
     positions = np.append(0, np.column_stack([2 * chosen - 1, 2 * chosen]))
-    gram = fitted.linear.gram[np.ix_(positions, positions)]
+    gram = fitted.gram[np.ix_(positions, positions)]
     mean = gram[0] / gram[0, 0]
     covariance = (gram / gram[0, 0] - np.outer(mean, mean))[1:, 1:]
     scale = np.sqrt(np.maximum(np.diag(covariance), 1e-8))  # what hardly varies is tied to nothing

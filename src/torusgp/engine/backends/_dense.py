@@ -163,6 +163,13 @@ class DensePredictor:
             result[rows] = columns(phases[rows], self.frequencies) @ weights
         return result
 
+    def adjoint(self, phases, values):
+        """Sums over points of the columns times values, shape (n_columns, n_functions): the transpose of `mean`."""
+        result = np.zeros((2 * len(self.frequencies) - 1, values.shape[1]))
+        for rows in _chunks(len(phases), len(result)):
+            result += columns(phases[rows], self.frequencies).T @ values[rows]
+        return result
+
     def variance(self, phases, output):
         """Posterior variance of one output: the squared norm of L^-1 R phi, which never cancels."""
         result = np.empty(len(phases))
