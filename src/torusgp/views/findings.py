@@ -11,7 +11,9 @@ from typing import Any, Literal, Self
 from torusgp.views.numbers import count, listed, number, percent, quantity, signed, with_error, with_unit
 from torusgp.views.scores import Scores
 
-PROBLEM, NOTE = "problem", "note"
+Level = Literal["problem", "note"]
+PROBLEM: Level = "problem"
+NOTE: Level = "note"
 _MOST_NAMED = 3  # components in a sentence
 _NOTICEABLE = 0.1  # of the noise: slow change that is smaller cannot be seen
 _LEAST_SHARE = 0.01
@@ -54,7 +56,7 @@ class Finding:
         Sentences.
     """
 
-    level: Literal["problem", "note"]
+    level: Level
     about: Literal["data", "model", "predictions"]
     text: str
 

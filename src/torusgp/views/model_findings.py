@@ -57,7 +57,8 @@ def model_findings(model: TorusGPRegressor) -> list[Finding]:
 
 def _flat_inputs(fitted: FittedTorusGP) -> list[str]:
     """Circles whose learned length scale has reached its upper bound."""
-    torus, found = fitted.prior.torus, {}
+    torus = fitted.prior.torus
+    found: dict[str, None] = {}
     for term in fitted.prior.terms:
         axes = [axis for factor in term.factors for axis in factor.axes[: len(factor.length_scale)]]
         bounds = np.broadcast_to(np.array(bounds_reached(fitted, scale_name(term)), dtype=object), len(axes))

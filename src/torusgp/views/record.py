@@ -165,7 +165,9 @@ class Record:
             n_rows,
             numbers[kept],
             observed[kept],
-            *columns[:, kept],
+            columns[0, kept],
+            columns[1, kept],
+            columns[2, kept],
             errors=tuple(one for one in errors if one is not None),
             horizon=horizon,
         )
@@ -188,7 +190,7 @@ class Record:
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> Self:
         """Record from what :meth:`to_json` gave."""
-        packed = {name: unpack(content[name]) for name in ("place", "observed")}
+        packed: dict[str, Any] = {name: unpack(content[name]) for name in ("place", "observed")}
         edges = np.zeros(len(packed["place"]) + 1, dtype=int)
         edges[content["unseen"]] = 1
         unseen = np.cumsum(edges)[:-1] % 2 == 1

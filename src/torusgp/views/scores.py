@@ -166,6 +166,7 @@ class Scores:
         skill, skill_std = (None, None) if constant is None else _skill(error, observed - constant, redundancy)
         bias, bias_std = (None, None) if redundancy is None else _bias(error, std, noise_std, redundancy)
         spread = np.mean((observed - observed.mean()) ** 2)
+        middle, middle_std = _inside(error, std, MIDDLE, redundancy)
         return cls(
             len(observed),
             rows,
@@ -177,7 +178,8 @@ class Scores:
             skill_std,
             bias,
             bias_std,
-            *_inside(error, std, MIDDLE, redundancy),
+            middle=middle,
+            middle_std=middle_std,
             coverage_std=_inside(error, std, COVERAGE, redundancy)[1],
         )
 

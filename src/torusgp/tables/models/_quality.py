@@ -1,5 +1,7 @@
 """What the rows of a table look like: gaps, duplicates, zeros, columns that are not used."""
 
+from typing import Any
+
 import numpy as np
 
 from torusgp.tables.models._ahead import show_moment
@@ -39,8 +41,8 @@ def describe_data(table, frame, rows):
     """
     used = {table.target, *table.inputs_.columns, table.inputs_.time, table._scale_column}
     unused = [str(name) for name in frame.columns if name not in used]
-    data = {"first": None, "last": None, "step": None, "gaps": None, "duplicates": None, "zeros": None}
-    data |= {"mean": float(rows.y.mean())}
+    data: dict[str, Any] = dict.fromkeys(("first", "last", "step", "gaps", "duplicates", "zeros"))
+    data["mean"] = float(rows.y.mean())
     findings = []
     if rows.order is not None:
         data["first"], data["last"] = (show_moment(rows.order.iloc[i]) for i in (0, -1))

@@ -36,20 +36,18 @@ def curves(x: Axis, y: Axis, layers: Sequence[dict[str, Any]], caption: str, **m
     return _chart(content, caption, **more)
 
 
-def bars(
-    labels: Sequence[str], values: ArrayLike, low: ArrayLike, high: ArrayLike, axis: Axis, caption: str, **more: Any
-) -> dict[str, Any]:
-    """Chart of horizontal bars with intervals."""
+def bars(labels: Sequence[str], ends: Sequence[ArrayLike], axis: Axis, caption: str, **more: Any) -> dict[str, Any]:
+    """Chart of horizontal bars: their values, and the lower and upper ends of intervals."""
     content = {
         "kind": "bars",
         "labels": list(labels),
         "x": axis.to_json(),
-        **{name: pack(each) for name, each in zip(("values", "low", "high"), (values, low, high), strict=True)},
+        **{name: pack(each) for name, each in zip(("values", "low", "high"), ends, strict=True)},
     }
     return _chart(content, caption, **more)
 
 
-def heat_map(x: Axis, y: Axis, grid: tuple[ArrayLike, ArrayLike], z: Any, of: Axis, caption: str, **more: Any) -> Any:
+def heat_map(x: Axis, y: Axis, grid: Sequence[ArrayLike], z: Any, of: Axis, caption: str, **more: Any) -> Any:
     """Map of values above and below zero, of shape (n_x, n_y)."""
     content = {
         "kind": "map",

@@ -89,8 +89,8 @@ def _history(subject: Subject) -> dict[str, Any]:
         layers.append(line("forecast of rows held out", *columns, style=_PREDICTED, gap=gap))
         layers.append(rule("held out from here", record.place[chosen[0]]))
     if subject.future is not None:
-        ahead = subject.future
-        layers.append(line("forecast", ahead.place, ahead.mean, ahead.low, ahead.high, style=_FUTURE))
+        future = subject.future
+        layers.append(line("forecast", future.place, future.mean, future.low, future.high, style=_FUTURE))
         layers.append(rule("last row", record.place.max()))
     kind = "time" if record.kind == "time" else "number"
     thinned = ""
@@ -216,7 +216,7 @@ def _part(subject: Subject, dimension: int) -> dict[str, Any]:
     caption = f"From {low} to {high}.{told}"
     if axis.kind == "category" or subject.has_days(dimension):
         labels = axis.labels if axis.kind == "category" else WEEKDAYS
-        return bars(labels, mean, mean - _HALF * std, mean + _HALF * std, of, caption, title=axis.name)
+        return bars(labels, (mean, mean - _HALF * std, mean + _HALF * std), of, caption, title=axis.name)
     layer = line("effect", shown, mean, mean - _HALF * std, mean + _HALF * std, style=_FUTURE)
     return curves(axis, of, [layer], caption, title=axis.name)
 
@@ -262,11 +262,11 @@ def what_matters(subject: Subject) -> dict[str, Any]:
     shown = subject.findings.shares[:_MOST_SHARES]
     charts = []
     if len(shown) > 1:
-        values = np.array([[100 * one.share, 100 * one.lower, 100 * one.upper] for one in shown]).T
+        values = [[100 * getattr(one, name) for one in shown] for name in ("share", "lower", "upper")]
         axis = Axis("share of what varies in predictions", "%", zero=True)
         left = len(subject.findings.shares) - len(shown)
         more = f" {count(left, 'smaller one')} not drawn." if left else ""
-        charts = [bars([one.component for one in shown], *values, axis, f"With 95 % intervals.{more}")]
+        charts = [bars([one.component for one in shown], values, axis, f"With 95 % intervals.{more}")]
     return {"id": "drivers", "title": "What drives it", "intro": subject.findings.drivers, "charts": charts, "note": ""}
 
 
@@ -313,7 +313,7 @@ def _errors(subject: Subject, found: ErrorsAlong, axis: Axis, title: str) -> dic
     )
     of = subject.target_axis(f"error of {subject.findings.target}", zero=True)
     if axis.kind == "category":
-        return bars(axis.labels, found.rms, found.rms, found.rms, of, caption, title=title)
+        return bars(axis.labels, [found.rms] * 3, of, caption, title=title)
     layers = [
         line("typical error (root mean square)", place, found.rms, style=_PREDICTED, dots=True),
         line("mean error (observed minus predicted)", place, found.mean, style=_OTHER, dots=True),
@@ -365,7 +365,7 @@ def _selection(subject: Subject) -> list[dict[str, Any]]:
     return [
         bars(
             names,
-            *([orders[:, 1]] * 3),
+            [orders[:, 1]] * 3,
             Axis("frequencies", zero=True),
             f"The frequencies that were chosen, by the number of inputs that interact in them. {found}.",
             title="Learned index set: interactions",

@@ -128,9 +128,9 @@ class Subject:
             grid=grid,
             n_points=None if grid is not None else int(np.clip(8 * largest, *_LINE_POINTS)),
         )
-        values = (each.reshape(len(found.grid[0]), -1)[:, self.output] for each in (found.mean, found.std))
+        mean, std = (each.reshape(len(found.grid[0]), -1)[:, self.output] for each in (found.mean, found.std))
         places = np.arange(float(len(one.levels))) if one.kind == "category" else found.grid[0].astype(float)
-        return places, *values
+        return places, mean, std
 
     def has_days(self, dimension: int) -> bool:
         """Whether a dimension is a weekday that has whole days only."""
