@@ -29,6 +29,8 @@ _INTERVALS = {
     "far too narrow": "but its intervals cannot be trusted: those of 95 % contain only {inside} of them",
     "heavy tails": "but most errors are smaller than stated and a few much larger: intervals of 95 % contain {inside} "
     "of them, those of 50 % contain {middle}",
+    "two groups": "but few errors are as small as stated, as if there were two groups of rows: intervals of 95 % "
+    "contain {inside} of them, those of 50 % contain {middle}",
 }
 _REMARKS = {
     "as stated": "as they should",
@@ -39,6 +41,7 @@ _REMARKS = {
     "wide": "wider than needed",
     "far too narrow": "far too narrow",
     "heavy tails": "tails are heavier than stated",
+    "two groups": "errors are not normal",
 }
 
 

@@ -55,7 +55,7 @@ class ErrorsAlong:
         else:
             values = values.astype(float)
             levels, bins = np.unique(np.round(values, 9), return_inverse=True)
-            if len(levels) > _FEW_VALUES:
+            if len(levels) > min(_FEW_VALUES, len(values) // _FEWEST_IN_BIN):
                 n_bins = int(np.clip(len(values) // _ROWS_A_BIN, 2, _BINS))
                 low, width = values.min(), np.ptp(values) / n_bins
                 bins = np.minimum(((values - low) / width).astype(int), n_bins - 1)
@@ -233,7 +233,7 @@ def pack(values: ArrayLike, bits: int = 16) -> Any:
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)
     if len(values) <= _SHORT:
         unit = (high - low) or abs(high) or 1.0
-        digits = int(np.clip(6 - np.floor(np.log10(unit)), 0, 15))
+        digits = int(np.clip(7 - np.floor(np.log10(unit)), 0, 30))
         return [None if np.isnan(value) else round(value, digits) for value in values.tolist()]
     step = (values[-1] - values[0]) / (len(values) - 1)
     if step and len(finite) == len(values) and np.abs(np.diff(values) - step).max() <= _EVEN * abs(step):

@@ -30,7 +30,7 @@ _NARROW, _UNUSABLE = (
 )  # shares inside 95 % intervals below which they mislead, and do so whatever chance allows
 _FEWEST_INSIDE = 5  # rows of which a share can be unusable
 _TELLING = 0.025  # standard error of that share up to which agreement is a finding, and not a lack of rows
-_GRADES = ((0.95, "excellent"), (0.8, "good"), (0.5, "fair"))  # by R2; what is less is weak
+_GRADES = ((0.95, "excellent"), (0.8, "good"), (0.4, "fair"))  # by R2; what is less is weak
 _NOTICEABLE = 0.2  # of the root mean square error: a smaller offset hardly moves the coverage of intervals
 
 
@@ -232,8 +232,9 @@ class Scores:
         """What the share inside 95 % intervals says of them.
 
         One of "as stated", "slightly narrow", "slightly wide", "narrow", "wide", "far too narrow", "heavy tails" where
-        most errors are smaller than stated and a few much larger, and "few rows" where chance allows so much that
-        nothing is said. A share below 80 % is "far too narrow" whatever chance allows.
+        most errors are smaller than stated and a few much larger, "two groups" where few are as small as stated though
+        none are larger, and "few rows" where chance allows so much that nothing is said. A share below 80 % is "far too
+        narrow" whatever chance allows.
         """
         off = self.coverage - COVERAGE
         error = self.coverage_std
@@ -245,7 +246,7 @@ class Scores:
         if self.is_too_wide:
             return "wide" if off > _SLIGHT else "heavy tails"
         if self.is_too_narrow:
-            return "narrow"
+            return "narrow" if off < -_SLIGHT else "two groups"
         if not is_clear:
             return "as stated" if error <= _TELLING else "few rows"
         if self.coverage < _NARROW:

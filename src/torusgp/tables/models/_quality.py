@@ -15,7 +15,7 @@ _STEP = 0.01  # of a step by which it may differ from the usual one
 _MOSTLY = 0.5  # of the moments that have several rows, from which there are several series
 _MOST_LEVELS = 1000  # of a column that could tell series apart
 _MOST_ZEROS = 0.2  # of the rows: more are what the target is like
-_FAR_FROM_ZERO = 0.2  # of the median, at least: how far from zero all others are where zeros stand out
+_FAR_FROM_ZERO = 1.5  # interquartile ranges, at least: how far from zero all others are where zeros stand out
 _MOST_NAMED = 8  # columns, and rows, in a sentence
 _UNITS = (("day", 86400.0), ("hour", 3600.0), ("minute", 60.0), ("second", 1.0))
 
@@ -142,11 +142,10 @@ def _of_zeros(rows, data, target):
     """Zeros among values that are all far from zero: they may stand for missing ones."""
     zeros = rows.y == 0
     others = np.abs(rows.y[~zeros])
-    is_odd = (
-        zeros.any() and zeros.mean() <= _MOST_ZEROS and (np.sign(rows.y[~zeros]) == np.sign(rows.y[~zeros][0])).all()
-    )
-    if not is_odd or others.min() < _FAR_FROM_ZERO * np.median(others):
-        data["zeros"] = 0 if not zeros.any() else None
+    if len(np.unique(np.sign(rows.y[~zeros]))) > 1 or zeros.mean() > _MOST_ZEROS:
+        return []
+    if not zeros.any() or others.min() < _FAR_FROM_ZERO * np.subtract(*np.quantile(others, [0.75, 0.25])):
+        data["zeros"] = None if zeros.any() else 0
         return []
     data["zeros"] = int(zeros.sum())
     first = listed(place_of_row(row, rows.source) for row in sorted(rows.X.index[np.flatnonzero(zeros)[:3]]))

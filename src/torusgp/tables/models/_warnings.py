@@ -168,6 +168,11 @@ def _of_scores(table, has_few_turns, has_outliers):
 
 
 def _too_narrow(scores):
+    if scores.intervals == "two groups":
+        return (
+            f"Few errors are as small as stated: 50 % intervals contain {percent(scores.middle, 0)} of the rows held "
+            f"out, 95 % intervals {percent(scores.coverage, 0)}. Does the table contain groups of rows that differ?"
+        )
     middle = "" if scores.middle is None else f"50 % intervals contain {percent(scores.middle, 0)} of them, "
     return (
         f"Intervals are too narrow for the rows held out: {middle}95 % intervals {percent(scores.coverage, 0)}. They "

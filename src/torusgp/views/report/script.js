@@ -24,11 +24,12 @@ function unpack(packed) {
 function plain(value, digits = 4) {
   if (!Number.isFinite(value)) return "–";
   const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-4 || size >= 1e7)) return value.toExponential(digits - 2).replace("e", " × 10^");
+  if (size !== 0 && (size < 1e-4 || size >= 1e7)) { const [mantissa, power] = value.toExponential(digits - 2).split("e"); return `${mantissa.replace("-", "−")} × ${raised(Number(power))}`; }
   const most = size === 0 ? 0 : Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
   return value.toLocaleString("en", { maximumFractionDigits: Math.min(most, 12) }).replace("-", "−");
 }
 
+const raised = (k) => `10${String(k).replace(/./g, (c) => ({ "-": "⁻", 1: "¹", 2: "²", 3: "³" })[c] ?? String.fromCharCode(0x2070 + Number(c)))}`;
 const two = (n) => String(n).padStart(2, "0");
 const clock = (hours) => { const m = Math.round(hours * 60) % 1440; return `${Math.floor(m / 60)}:${two(m % 60)}`; };
 
@@ -94,7 +95,7 @@ function ticksOf(axis, low, high, most) {
   if (axis.kind === "time") return timeTicks(low, high, most);
   if (axis.log) {
     const step = Math.max(1, Math.ceil((high - low) / most)), ticks = [];
-    for (let k = Math.ceil(low); k <= high; k += step) ticks.push([k, k >= 0 && k < 6 ? plain(10 ** k) : `10^${k}`.replace("-", "−")]);
+    for (let k = Math.ceil(low); k <= high; k += step) ticks.push([k, k >= -1 && k < 6 ? plain(10 ** k) : raised(k)]);
     return ticks.length > 1 ? ticks : niceTicks(low, high, 3).map(([v]) => [v, plain(10 ** v, 3)]);
   }
   return niceTicks(low, high, most);
@@ -407,6 +408,8 @@ function bars(plot, data) {
     const left = stacked ? 0 : 8 + 6.8 * longest;
     const box = { left: left + 4, right: width - 62, top: 24, bottom: height - 38 };
     const xAt = (v) => box.left + ((v - least) / (most - least)) * (box.right - box.left);
+    const digits = Math.min(12, Math.max(0, 2 - Math.floor(Math.log10(most - least))));
+    const write = (v) => v.toLocaleString("en", { maximumFractionDigits: digits }).replace("-", "−").replace(/^−0$/, "0");
     const svg = frame(holder, width, height, data.x, {}, niceTicks(least, most, Math.max(2, (box.right - box.left) / 80)), [], ["", label(data.x)], xAt, null, box);
     make(svg, "path", { d: `M${xAt(0)},${box.top}V${box.bottom}`, class: "base" });
     values.forEach((value, i) => {
@@ -415,7 +418,7 @@ function bars(plot, data) {
       make(group, "rect", { x: Math.min(xAt(0), xAt(value)), y: middle - 9, width: Math.max(1, Math.abs(xAt(value) - xAt(0))), height: 18, class: value < 0 ? "bar negative" : "bar" });
       if (high[i] > low[i]) make(group, "path", { d: `M${xAt(low[i])},${middle}H${xAt(high[i])}M${xAt(low[i])},${middle - 3}v6M${xAt(high[i])},${middle - 3}v6`, class: "whisker" });
       make(group, "text", stacked ? { x: 4, y: y + 14, class: "name" } : { x: left, y: middle + 4, "text-anchor": "end", class: "name" }, cut(data.labels[i], stacked ? width : left + 9));
-      make(group, "text", { x: width - 2, y: middle + 4, "text-anchor": "end" }, plain(value, 3));
+      make(group, "text", { x: width - 2, y: middle + 4, "text-anchor": "end" }, write(value));
       make(group, "rect", { x: 0, y, width, height: row, fill: "transparent" });
       group.addEventListener("pointermove", (event) => {
         const band = high[i] > low[i] ? ` (${plain(low[i], 3)} to ${told(data.x, high[i])})` : "";
@@ -446,7 +449,7 @@ function map(plot, data) {
     const svg = frame(holder, width, height, data.x, data.y, ticksOf(data.x, ...wx, (box.right - box.left) / 60), yTicks, [label(data.x), label(data.y)], xAt, yAt, box);
     xs.forEach((x, i) => ys.forEach((y, j) => {
       const v = values[i * ys.length + j], [left, right] = ex[i].map(xAt), [bottom, top] = ey[j].map(yAt);
-      const cell = make(svg, "rect", { x: left.toFixed(1), y: top.toFixed(1), width: (right - left + 0.4).toFixed(1), height: (bottom - top + 0.4).toFixed(1) });
+      const cell = make(svg, "rect", { x: left.toFixed(1), y: top.toFixed(1), width: (right - left + 0.4).toFixed(1), height: (bottom - top + 0.4).toFixed(1), "shape-rendering": "crispEdges" });
       cell.style.fill = colour(v);
     }));
     for (let k = 0; k <= 20; k += 1) {
