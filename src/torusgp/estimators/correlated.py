@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,10 @@ import numpy as np
 from torusgp.estimators.settings import make_settings
 from torusgp.estimators.validation import check_fit_rows, check_used
 from torusgp.fitting.correlated_fitter import CorrelatedFitter, Series
+from torusgp.fitting.fitter import Fit, Fitter
 from torusgp.fitting.noise_models import Noise, time_position
 from torusgp.fitting.rows import Rows
+from torusgp.kernels.resolve import Model
 from torusgp.kernels.torus import to_finite_numbers
 
 
@@ -23,17 +26,27 @@ def fit_correlated(model: Any, noise: Noise, X: Any, y: Any, scale: Any) -> Any:
             "MultiOutputRegressor."
         )
     resolved = model.resolve(checked.X)
+    rows, fit = make_series(model, noise, checked, resolved)
+    check_used(rows.X, resolved)
+    coordinates, plain = Fitter(resolved, make_settings(model)).layout(rows.X)
+    model.set_fit(fit(Rows(coordinates, rows.y, None, rows.noise_scale, plain), None))
+    return model
+
+
+def make_series(
+    model: Any, noise: Noise, checked: Rows, resolved: Model
+) -> tuple[Rows, Callable[[Rows, Fit | None], Fit]]:
+    """Rows in the order of time, and what fits them once they are laid on the axes."""
     position = time_position(noise, resolved.torus.names)
     times = to_finite_numbers(checked.X[:, position], resolved.torus.names[position])
     order = np.argsort(times, kind="stable")
-    rows = checked.take(order)
-    check_used(rows.X, resolved)
-    fitter = CorrelatedFitter(resolved, make_settings(model), noise)
-    coordinates, plain = fitter.layout(rows.X)
-    laid = Rows(coordinates, rows.y, None, rows.noise_scale, plain)
     known = 0 if noise.autocovariance is None else np.size(noise.autocovariance)
-    model.set_fit(fitter.fit_series(Series(laid, times[order], position, known)))
-    return model
+
+    def fit(laid: Rows, _start: Fit | None) -> Fit:
+        fitter = CorrelatedFitter(resolved, make_settings(model), noise)
+        return fitter.fit_series(Series(laid, times[order], position, known))
+
+    return checked.take(order), fit
 
 
 def check_alone(noise: Any, refused: dict[str, bool]) -> None:

@@ -62,11 +62,12 @@ class Forecasts(Predictions):
         if process is None:
             return self.predict(X, return_std=return_std, return_cov=return_cov)  # type: ignore[call-overload]
         points, likelihood = self._points(X), self.likelihood_
-        mean, variance = forecasts.mean_and_variance(self.fitted_, process, points)
+        scale = self._noise_scale(points)
+        mean, variance = forecasts.mean_and_variance(self.fitted_, process, points, scale)
         if return_cov:
             if likelihood.name != "normal":
                 raise ValueError(f"return_cov is for likelihood='normal'; with {likelihood.name!r} use return_std.")
-            covariance = forecasts.covariance(self.fitted_, process, points)
+            covariance = forecasts.covariance(self.fitted_, process, points, scale)
             return self._shaped(mean), self._shaped(covariance)
         mean, std = likelihood.mean_and_std(mean[:, None], variance[:, None], 1.0, False, None)
         return (self._squeeze_points(mean), self._squeeze_points(std)) if return_std else self._squeeze_points(mean)
@@ -91,7 +92,8 @@ class Forecasts(Predictions):
         wanted = np.atleast_1d(np.asarray(quantiles, dtype=float))
         if wanted.ndim != 1 or not ((wanted > 0) & (wanted < 1)).all():
             raise ValueError(f"quantiles must be probabilities between 0 and 1, got {quantiles!r}.")
-        mean, variance = forecasts.mean_and_variance(self.fitted_, process, self._points(X))
+        points = self._points(X)
+        mean, variance = forecasts.mean_and_variance(self.fitted_, process, points, self._noise_scale(points))
         values = self.likelihood_.quantiles(mean[:, None], variance[:, None], wanted, 1.0, False, None)
         return values if self._y_ndim == 2 else values[:, 0]
 
@@ -114,9 +116,14 @@ class Forecasts(Predictions):
         process = self.noise_process_
         if process is None:
             return self.sample_y(X, n_samples, random_state, include_noise=True)
-        random_state = check_random_state(random_state)
-        paths = forecasts.sample(self.fitted_, process, self._points(X), n_samples, random_state)
+        random_state, points = check_random_state(random_state), self._points(X)
+        scale = self._noise_scale(points)
+        paths = forecasts.sample(self.fitted_, process, points, scale, n_samples, random_state)
         return self._shaped(self.likelihood_.function(paths, 1.0), -2)
+
+    def _noise_scale(self, points: Any) -> Array:
+        """Scales of the noise of rows; one, unless a model of its variance says otherwise."""
+        return self.noise_.scale(points)[:, 0] if hasattr(self, "noise_") else np.ones(len(points))
 
     def _shaped(self, values: Array, axis: int = -1) -> Array:
         """Values with an axis of outputs, if the targets had one."""

@@ -22,31 +22,38 @@ Array = NDArray[np.float64]
 _CHUNK_ENTRIES = 2**22  # values of columns that are held at a time
 
 
-def mean_and_variance(fitted: FittedTorusGP, process: NoiseProcess, X: NDArray[Any]) -> tuple[Array, Array]:
-    """Means and variances of observations after the last row, each of shape (n_samples,)."""
+def mean_and_variance(
+    fitted: FittedTorusGP, process: NoiseProcess, X: NDArray[Any], scale: Array
+) -> tuple[Array, Array]:
+    """Means and variances of observations after the last row, whose noise has these scales; shape (n_samples,)."""
     times = X[:, process.time_input].astype(float)
     last = _last_columns(fitted, process)
     noise_mean, noise_variance = process.mean_and_variance(times)
-    mean = fitted.mean(X)[:, 0] + noise_mean
+    mean = fitted.mean(X)[:, 0] + scale * noise_mean
     variance = np.empty(len(X))
     step = max(1, _CHUNK_ENTRIES // last.shape[1])
     for start in range(0, len(X), step):
         some = slice(start, start + step)
-        columns = _columns(fitted, X[some]) - process.gain(times[some]) @ last
+        columns = _columns(fitted, X[some]) - scale[some, None] * process.gain(times[some]) @ last
         variance[some] = (fitted.posterior.whiten(columns, 0) ** 2).sum(axis=0)
-    return mean, variance + noise_variance
+    return mean, variance + scale**2 * noise_variance
 
 
-def covariance(fitted: FittedTorusGP, process: NoiseProcess, X: NDArray[Any]) -> Array:
+def covariance(fitted: FittedTorusGP, process: NoiseProcess, X: NDArray[Any], scale: Array) -> Array:
     """Covariance of observations after the last row, shape (n_samples, n_samples)."""
     times = X[:, process.time_input].astype(float)
-    columns = _columns(fitted, X) - process.gain(times) @ _last_columns(fitted, process)
+    columns = _columns(fitted, X) - scale[:, None] * process.gain(times) @ _last_columns(fitted, process)
     whitened = fitted.posterior.whiten(columns, 0)
-    return whitened.T @ whitened + process.covariance(times)
+    return whitened.T @ whitened + np.outer(scale, scale) * process.covariance(times)
 
 
 def sample(
-    fitted: FittedTorusGP, process: NoiseProcess, X: NDArray[Any], n_samples: int, random_state: np.random.RandomState
+    fitted: FittedTorusGP,
+    process: NoiseProcess,
+    X: NDArray[Any],
+    scale: Array,
+    n_samples: int,
+    random_state: np.random.RandomState,
 ) -> Array:
     """Paths of observations after the last row, shape (n_points, n_samples)."""
     times = X[:, process.time_input].astype(float)
@@ -54,7 +61,8 @@ def sample(
     moved = draws - fitted.posterior.weights
     before, after = process.sample_paths(times, n_samples, random_state)
     residuals = process.residuals[:, None] - _last_columns(fitted, process) @ moved
-    return fitted.values(X, draws) + fitted.offset + after + process.gain(times) @ (residuals - before)
+    noise = after + process.gain(times) @ (residuals - before)
+    return fitted.values(X, draws) + fitted.offset + scale[:, None] * noise
 
 
 def _last_columns(fitted: FittedTorusGP, process: NoiseProcess) -> Array:

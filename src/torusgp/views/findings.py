@@ -232,8 +232,11 @@ def _figures(summary, scores, shares, unit):
     rows = summary["rows"]
     if scores is not None:
         explained = "none" if scores.grade == "worthless" or scores.r2 <= 0 else percent(scores.r2, 0)
+        explained = "not defined" if scores.grade == "unknown" else explained
         yield Figure("typical error", quantity(scores.rmse, unit), f"root mean square, {UNSEEN}")
-        yield Figure("variation explained", "not defined" if scores.grade == "unknown" else explained, f"of {UNSEEN}")
+        yield Figure(
+            "variation explained", "not defined" if scores.grade == "unknown" else explained, _against(summary)
+        )
         yield Figure("95 % intervals contain", percent(scores.coverage), _REMARKS[scores.intervals])
     else:
         yield Figure("noise", f"± {quantity(summary['noise_std'], unit)}", "standard deviation, as learned")
@@ -243,6 +246,16 @@ def _figures(summary, scores, shares, unit):
         yield Figure("matters most", shares[0].component, f"{percent(shares[0].share, 0)} of what it predicts")
     else:
         yield Figure("rows", number(round(rows["fitted"])), "to learn from")
+
+
+def _against(summary):
+    """How the model compares with a seasonal naive forecast, in a few words."""
+    naive = summary.get("evaluation")
+    if naive is None or not naive["naive_mae"]:
+        return f"of {UNSEEN}"
+    saved = 1 - naive["mae"] / naive["naive_mae"]
+    than = f"than repeating the last {naive['season']}"
+    return f"errors {percent(abs(saved), 0)} {'smaller' if saved > 0 else 'larger'} {than}"
 
 
 def _next(summary, is_worthless, unit):
@@ -351,6 +364,10 @@ def _facts(summary, unit):
     if holdout is not None:
         facts["held out"] = f"{count(holdout['n_rows'], 'row')}: {holdout['rows']}"
         facts.update(score_facts(holdout, unit))
+        naive = summary.get("evaluation")
+        if naive is not None:
+            errors = [quantity(naive[name], unit) for name in ("mae", "naive_mae")]
+            facts["mean absolute error"] = f"{errors[0]}; {errors[1]} by repeating the last {naive['season']}"
         facts["fitted to"] = "all rows, after the evaluation" if summary.get("is_refitted") else "rows not held out"
     return facts
 

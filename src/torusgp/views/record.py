@@ -18,7 +18,6 @@ MOST_ROWS = 60_000  # kept one by one; of more, the lowest and the highest of ne
 _MOST_UNORDERED = 2_000  # rows without order that are kept: more points hide each other
 _FEW_VALUES, _BINS = 31, 24  # different values of an input that keep their own bins, and bins otherwise
 _FEWEST_IN_BIN, _ROWS_A_BIN = 5, 12  # rows of a bin, at least and usually
-_HORIZONS = 16
 _SHORT = 200  # numbers that are kept as text
 _EVEN = 1e-6  # of a step: times that are as even as that are kept as a first one and a step
 
@@ -102,8 +101,6 @@ class Record:
         Predictions and 95 % intervals of rows that the model had not seen; not a number for others.
     errors : tuple of ErrorsAlong
         Errors of these rows along each input.
-    horizon : ErrorsAlong or None
-        The same by the distance from the last row that the model had seen: in days of times.
     """
 
     along: str
@@ -116,7 +113,6 @@ class Record:
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     errors: tuple[ErrorsAlong, ...] = ()
-    horizon: ErrorsAlong | None = None
 
     @classmethod
     def from_rows(
@@ -151,12 +147,10 @@ class Record:
         if predicted is not None:
             columns[:, unseen] = np.stack(predicted)
         kind, numbers = ("", np.zeros(n_rows)) if place is None else _to_numbers(place)
-        errors, horizon = [], None
+        errors = []
         if predicted is not None and unseen.any():
             error = observed[unseen] - columns[0, unseen]
             errors = [ErrorsAlong.from_rows(name, values, error) for name, values in (inputs or {}).items()]
-            if is_ordered and not unseen.all():
-                horizon = _by_horizon(along, kind, numbers, unseen, error)
         kept = _kept(observed, unseen, has_place=place is not None)
         return cls(
             along if place is not None else "",
@@ -169,7 +163,6 @@ class Record:
             columns[1, kept],
             columns[2, kept],
             errors=tuple(one for one in errors if one is not None),
-            horizon=horizon,
         )
 
     @property
@@ -184,7 +177,6 @@ class Record:
         content["unseen"] = np.flatnonzero(np.diff(np.concatenate([[False], self.is_unseen, [False]]))).tolist()
         content |= {name: pack(getattr(self, name)[self.is_unseen]) for name in ("mean", "low", "high")}
         content["errors"] = [one.to_json() for one in self.errors]
-        content["horizon"] = None if self.horizon is None else self.horizon.to_json()
         return content
 
     @classmethod
@@ -197,12 +189,10 @@ class Record:
         for name in ("mean", "low", "high"):
             packed[name] = np.full(len(unseen), np.nan)
             packed[name][unseen] = unpack(content[name])
-        horizon = content["horizon"]
         return cls(
             **{name: content[name] for name in ("along", "kind", "is_ordered", "n_rows")},
             **packed,
             errors=tuple(map(ErrorsAlong.from_json, content["errors"])),
-            horizon=None if horizon is None else ErrorsAlong.from_json(horizon),
         )
 
 
@@ -275,26 +265,6 @@ def _to_numbers(place: Any) -> tuple[str, NDArray[np.float64]]:
     if getattr(getattr(place, "dtype", None), "kind", "") == "M" or "datetime" in str(getattr(place, "dtype", "")):
         return "time", to_milliseconds(place)
     return "number", np.asarray(place, dtype=float)
-
-
-def _by_horizon(
-    along: str, kind: str, place: NDArray[np.float64], unseen: NDArray[np.bool_], error: NDArray[np.float64]
-) -> ErrorsAlong | None:
-    """Errors by the distance from the last row before, in blocks of as many rows."""
-    ahead = (place[unseen] - place[~unseen].max()) / (86_400_000 if kind == "time" else 1)
-    if not (ahead > 0).all():
-        return None
-    n_blocks = min(_HORIZONS, len(ahead) // _FEWEST_IN_BIN)
-    if n_blocks < 2:
-        return None
-    blocks = [np.array(one) for one in np.array_split(np.arange(len(ahead)), n_blocks)]
-    return ErrorsAlong(
-        along,
-        np.array([ahead[one].mean() for one in blocks]),
-        np.array([error[one].mean() for one in blocks]),
-        np.array([np.sqrt(np.mean(error[one] ** 2)) for one in blocks]),
-        np.array([len(one) for one in blocks]),
-    )
 
 
 def _kept(observed: NDArray[np.float64], unseen: NDArray[np.bool_], has_place: bool) -> NDArray[np.int64]:

@@ -64,7 +64,16 @@ def test_a_finding_that_is_added_reaches_all_three(level, tmp_path, monkeypatch)
 def test_the_command_that_fits_says_the_same(tmp_path):
     _, frame = make_case("two stores")
     frame.to_csv(tmp_path / "stores.csv", index=False)
-    arguments = ("fit", tmp_path / "stores.csv", "--target", "demand", "--calendar", "time=day,week", "--columns", 41)
+    arguments = (
+        "fit",
+        tmp_path / "stores.csv",
+        "--target",
+        "demand",
+        "--calendar",
+        "time=day,week",
+        "--components",
+        41,
+    )
     result = run(*arguments, "--unit", "MW")
     assert (result.exit_code, result.stderr) == (0, "")
     content = json.loads(run("info", tmp_path / "stores-model.npz", "--json").stdout)

@@ -12,7 +12,7 @@ from functools import lru_cache
 import finufft
 import numpy as np
 
-from torusgp.engine.backends._dense import DensePredictor, RowSums, stored_count
+from torusgp.engine.backends._dense import DensePredictor, RowSums, per_column, stored_count
 from torusgp.engine.backends._threads import count_threads
 from torusgp.kernels.product import to_phases
 
@@ -185,11 +185,8 @@ class NufftPredictor(DensePredictor):
 
     def gradient(self, phases, weights, waves):
         """Derivatives along inputs: ``waves`` (n_inputs, n_frequencies) are the wave numbers along each of them."""
-        # d/dt (a cos + b sin) = wave (b cos - a sin)
-        turned = np.empty_like(weights)
-        turned[0] = 0.0
-        turned[1::2], turned[2::2] = weights[2::2], -weights[1::2]
-        parts = [self.mean(phases, turned * np.repeat(wave, 2)[1:, None]) for wave in waves]
+        turned = turned_weights(weights)
+        parts = [self.mean(phases, turned * per_column(wave)[:, None]) for wave in waves]
         return np.stack(parts, axis=1)
 
     def gradient_variance(self, phases, waves, output):
@@ -277,6 +274,14 @@ class NufftPredictor(DensePredictor):
 
     def __getstate__(self):
         return {**self.__dict__, "_variances": {}}
+
+
+def turned_weights(weights):
+    """Weights of the derivative: d/dt (a cos + b sin) = wave (b cos - a sin)."""
+    turned = np.empty_like(weights)
+    turned[0] = 0.0
+    turned[1::2], turned[2::2] = weights[2::2], -weights[1::2]
+    return turned
 
 
 def of_size_one(weighted, precision):

@@ -5,7 +5,7 @@ from pathlib import Path
 from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.storage.archives import decoding
 from torusgp.storage.serialisation import from_json, to_json
-from torusgp.tables.forecasting import Timeline
+from torusgp.tables.forecasting import Backtest, Timeline
 from torusgp.tables.models._inputs import TableInputs
 from torusgp.tables.models._layout1 import FittedWithLine, with_line
 from torusgp.tables.models._slopes import SlopeEstimate
@@ -15,7 +15,7 @@ from torusgp.views.record import Record
 from torusgp.views.scores import Scores
 from torusgp.views.summary import to_plain
 
-_LAYOUT = 2  # of the notes in the file
+_LAYOUT = 3  # of the notes in the file
 
 
 def load_regressor(path):
@@ -40,6 +40,7 @@ def to_notes(table, notes):
         "slopes": [slope.to_json() for slope in table.slopes_],
         "typical_scale": table._typical_scale,
         "timeline": None if table.timeline_ is None else table.timeline_.to_json(),
+        "evaluation": None if table.evaluation_ is None else to_plain(table.evaluation_.to_json()),
         "summary": summary,
         "record": None if table.record_ is None else table.record_.to_json(),
         "notes": notes or {},
@@ -57,7 +58,8 @@ def from_notes(kind, model, path):
     with decoding(path):
         if content["layout"] > _LAYOUT:
             raise ValueError(f"{path} was written by a newer version of torusgp: upgrade torusgp to read it.")
-        stored = {name: value for name, value in content["parameters"].items() if name != "trend"}
+        known = kind._get_param_names()
+        stored = {name: value for name, value in content["parameters"].items() if name in known}
         stored["terms"] = from_json(stored.get("terms"))
         table = kind(**({"whole_days": False} | stored))  # days moved on before there was a choice
         table.model_, table.inputs_ = model, TableInputs.from_json(content["inputs"])
@@ -72,6 +74,8 @@ def from_notes(kind, model, path):
         table.n_rows_, table.n_dropped_ = rows["fitted"], rows["dropped"]
         table.redundancy_, table.n_effective_ = rows["redundancy"], rows["effective"]
         table.scores_ = None if holdout is None else Scores.from_json(holdout)
+        evaluation = content.get("evaluation")
+        table.evaluation_ = None if evaluation is None else Backtest.from_json(evaluation)
         table.is_refitted_ = table._summary["is_refitted"]
         table.quality_ = table._summary["quality"]
         table.findings_ = [Finding(**one) for one in table._summary["findings"]]

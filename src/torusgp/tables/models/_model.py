@@ -1,27 +1,28 @@
 """Regression on the columns of a table."""
 
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
-from scipy.special import ndtri
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.fitting.schedule import limited_blas
 from torusgp.tables.forecasting import Timeline, quantile_name
+from torusgp.tables.models._backtesting import FEWEST_ROWS, backtest_rows, evaluate_last
+from torusgp.tables.models._choice import Options, choose_inputs
 from torusgp.tables.models._files import from_notes, load_regressor, to_notes
 from torusgp.tables.models._forecasting import forecast_table
 from torusgp.tables.models._holdout import hold_out
-from torusgp.tables.models._inputs import TableInputs
 from torusgp.tables.models._page import write_page
 from torusgp.tables.models._parameters import check_parameters
+from torusgp.tables.models._predictions import predict_rows
 from torusgp.tables.models._record import make_record
 from torusgp.tables.models._regressors import fit_regressor
 from torusgp.tables.models._rows import TABLE, Rows, find_complete, numbered, read_noise, to_table, unless_input
-from torusgp.tables.models._slopes import estimate_slopes, inflated_std
+from torusgp.tables.models._slopes import estimate_slopes
 from torusgp.tables.models._summary import part_stds, summarise
 from torusgp.tables.models._warnings import conclude, kept_warnings
 from torusgp.tables.models._words import word
@@ -29,9 +30,7 @@ from torusgp.tables.reading import TableError, zone_name
 from torusgp.views.findings import Findings
 from torusgp.views.plotting import RecordDisplay
 from torusgp.views.report import short_form
-from torusgp.views.scores import Scores
 
-FEWEST_ROWS = 20  # to learn from
 _QUANTILES = (0.05, 0.5, 0.95)
 
 
@@ -61,10 +60,25 @@ class TableModel(BaseEstimator):
     periods : dict of str to number, "auto" or a sequence of these, optional
         Columns of numbers and the period of each, in its units. A column with several periods feeds several dimensions
         of the torus; "auto" is found and learned.
-    calendar : dict of str to sequence of {"day", "week", "month", "year"}, optional
+    calendar : dict of str to sequence of {"hour", "day", "week", "month", "quarter", "year"}, optional
         A column of times and the cycles that are read off it; see :class:`~torusgp.CalendarPhases`.
+    inputs : sequence of str, optional
+        Columns that the target depends on, by their type: numbers are lines; text, booleans and numbers with two values
+        are categories; times are slow change and the cycles of day, week and year that they have gone through twice.
+        Words for cycles ("hour" of the day, "weekday", "month", "quarter", "year", "minute") and "time" are inputs,
+        too. All of them may interact; where there are more than three, the data choose the frequencies. If neither
+        inputs, terms, periods nor calendar are given, all columns are inputs.
+    terms : str or Expression, optional
+        Which inputs interact: a formula such as ``"hour * temperature + hour * weekday + time"``. Inputs are those of
+        ``inputs``; ``*`` is the product kernel, which contains the effects of each of its factors. Functions say what
+        an input is: ``line(x)``, ``slope(x)`` for a straight line, which goes on in forecasts, ``category(x)``,
+        ``circle(x, 360)``, ``circle(x, auto)`` for a period to be found and ``circle(x, 360, learned)``. Or an
+        expression over names of columns, such as ``Slope("time") + Line("temperature")``, where cycles are called
+        "hour_of_day" and so on. Time is in years of 365.25 days since the first row where it has dates, else in its own
+        units. Inputs that are named elsewhere and not in terms make up one product beside them.
     time : str, optional
-        Column of times or numbers that orders the rows; by default that of the calendar, if there is one.
+        Column of times or numbers that orders the rows; by default that of the calendar, or the only column of times
+        where time is an input.
     timezone : str, optional
         Zone whose clock the calendar reads, such as "Australia/Melbourne". By default times stay in their own.
     whole_days : bool, default=True
@@ -75,16 +89,6 @@ class TableModel(BaseEstimator):
     date_format : str, default="auto"
         How times that are text are written, such as ``%d/%m/%Y %H:%M``. "auto" reads ISO 8601 and dates with dots, such
         as 31.01.2024, whose day comes first.
-    learn_period : str or sequence of str, default=()
-        Columns whose periods are learned: from where ``periods`` gives them, or from where they are found.
-    terms : Expression, optional
-        What the target depends on beside what repeats, added to it: a sum over names of columns, such as
-        ``Slope("time") + Line("temperature") + Category("holiday")``; see :class:`~torusgp.TorusGPRegressor`. The name
-        of the column that orders the rows, or "time", is the time of a row: in years of 365.25 days since the first row
-        where it holds dates, else in its own units. Names of the calendar's cycles, such as "hour_of_day", are inputs,
-        too: ``Circle("hour_of_day", 24) * Line("temperature")``. A ``Slope`` goes on in forecasts, and its uncertainty
-        is part of their intervals; that the change goes on at all is taken for granted. By default there are none, but
-        where no period is known: there slow change beside what repeats is part of the model.
     noise : str, optional
         Column of known standard deviations of the target, such as error bars: positive numbers. They decide how much
         each row counts. Their common factor is learned, since error bars are often too small or too large alike: the
@@ -96,7 +100,7 @@ class TableModel(BaseEstimator):
     exposure : str, optional
         Column of exposures of counts: positive numbers. Rates are for each unit of it.
     noise_by : sequence of str, optional
-        Inputs that the variance of the noise depends on: those that repeat, such as "hour_of_day", or columns of terms.
+        Inputs that the variance of the noise depends on, such as "hour" or "temperature".
     redundancy : float or "auto", default="auto"
         Number of rows over their effective sample size, as the noise of neighbouring rows is autocorrelated. "auto"
         estimates it where ``time`` orders the rows, and takes them for independent otherwise; see
@@ -105,8 +109,6 @@ class TableModel(BaseEstimator):
         Family of the kernel; see :class:`~torusgp.TorusKernel`.
     n_components : int or "auto", default="auto"
         Largest number of components of the model.
-    max_interaction : int, optional
-        Largest number of dimensions that interact; 1 for effects that only add up.
     drop_missing : bool, default=False
         Leave out rows that miss a value, instead of raising an error that counts them.
     unit : str, default=""
@@ -123,6 +125,8 @@ class TableModel(BaseEstimator):
         its standard error ``std``.
     inputs_ : TableInputs
         Where the inputs come from.
+    unused_ : dict of str to str
+        Columns of the table that are no inputs, and why.
     noise_factor_ : float or None
         What standard deviations of the column ``noise`` are to be multiplied with; one if they are right. None without
         such a column.
@@ -140,6 +144,8 @@ class TableModel(BaseEstimator):
         Effective sample size.
     scores_ : Scores or None
         How predictions fared on rows that were held out.
+    evaluation_ : Backtest or None
+        The same by how far ahead they were, beside a seasonal naive forecast, if time orders the rows.
     is_refitted_ : bool
         Whether the model was fitted to these rows, too, after it was evaluated.
     findings_ : list of Finding
@@ -176,13 +182,13 @@ class TableModel(BaseEstimator):
         periods=None,
         calendar=None,
         *,
+        inputs=None,
+        terms=None,
         time=None,
         timezone=None,
         whole_days=True,
         decimal="auto",
         date_format="auto",
-        learn_period=(),
-        terms=None,
         noise=None,
         likelihood="normal",
         exposure=None,
@@ -190,7 +196,6 @@ class TableModel(BaseEstimator):
         redundancy="auto",
         kernel="squared_exponential",
         n_components="auto",
-        max_interaction=None,
         drop_missing=False,
         unit="",
         verbose=0,
@@ -198,13 +203,13 @@ class TableModel(BaseEstimator):
         self.target = target
         self.periods = periods
         self.calendar = calendar
+        self.inputs = inputs
+        self.terms = terms
         self.time = time
         self.timezone = timezone
         self.whole_days = whole_days
         self.decimal = decimal
         self.date_format = date_format
-        self.learn_period = learn_period
-        self.terms = terms
         self.noise = noise
         self.likelihood = likelihood
         self.exposure = exposure
@@ -212,7 +217,6 @@ class TableModel(BaseEstimator):
         self.redundancy = redundancy
         self.kernel = kernel
         self.n_components = n_components
-        self.max_interaction = max_interaction
         self.drop_missing = drop_missing
         self.unit = unit
         self.verbose = verbose
@@ -236,7 +240,7 @@ class TableModel(BaseEstimator):
         with _all_or_nothing(self):
             frame, source = to_table(frame, source)
             rows = self._read(frame, source)
-            self.scores_, self.is_refitted_ = None, False
+            self.scores_, self.evaluation_, self.is_refitted_ = None, None, False
             with kept_warnings() as told:
                 self._fit(rows)
             self.record_ = make_record(self, rows)
@@ -278,14 +282,14 @@ class TableModel(BaseEstimator):
                 )
             with kept_warnings() as told:
                 self._fit(rows.take(~held))
-            tested = rows.take(held)
             self._report("predicting the rows held out")
-            self.scores_ = self._scores(
-                tested,
-                words,
-                constant=np.mean(rows.y[~held]),
-                redundancy=None if rows.order is None else self.redundancy_,
-            )
+            self.evaluation_ = None
+            if rows.order is None:
+                constant = np.mean(rows.y[~held])
+                self.scores_ = self._score(rows.take(held), words, constant=constant)
+            else:
+                self.evaluation_ = evaluate_last(self, rows, n_left, words)
+                self.scores_ = self.evaluation_.scores
             self.record_ = make_record(self, rows, held)
             self.is_refitted_ = bool(refit)
             if refit:  # what is wrong with the final model is told of that one
@@ -297,19 +301,9 @@ class TableModel(BaseEstimator):
 
     def _read(self, frame, source):
         """Checked rows, in order."""
-        inputs = TableInputs.from_options(
-            self.periods,
-            self.calendar,
-            self.time,
-            self.timezone,
-            self.learn_period,
-            whole_days=self.whole_days,
-            decimal=self.decimal,
-            date_format=self.date_format,
-            terms=self.terms,
-        )
-        check_parameters(self, inputs)
         frame = numbered(frame, source)
+        inputs = choose_inputs(self._options(), frame, source)
+        check_parameters(self, inputs)
         y = inputs.read_numbers(frame, self.target, source)
         columns = inputs.read(frame, source)
         order = inputs.read_order(frame, source, columns)
@@ -327,6 +321,17 @@ class TableModel(BaseEstimator):
         inputs.check_cycles(X, source)
         scale = None if scale is None else scale[complete].to_numpy()
         return Rows(X, y[complete].to_numpy(), order, scale, source).sorted()
+
+    def _options(self):
+        """What was said of the inputs."""
+        names = [one.name for one in fields(Options) if hasattr(self, one.name)]
+        return Options(
+            **{name: getattr(self, name) for name in names},
+            family=self.kernel,
+            reserved=tuple(one for one in (self.noise, self.exposure) if one is not None),
+            learns_sets=check_likelihood(self.likelihood).name in ("normal", "log_normal"),
+            fills_levels=not self.drop_missing,
+        )
 
     def _fit(self, rows, start=1.0):
         if np.ptp(rows.y) == 0:
@@ -383,9 +388,8 @@ class TableModel(BaseEstimator):
         names = [quantile_name(quantile) for quantile in quantiles]
         frame, source = to_table(frame, source)
         rows, complete = self._read_inputs(frame, source)
-        mean, std = self._predict(rows)
-        values = {"mean": mean, "std": std}
-        values |= dict(zip(names, self._predict_quantiles(rows, mean, std, quantiles).T, strict=True))
+        predicted = predict_rows(self, rows, quantiles)
+        values = {"mean": predicted.mean, "std": predicted.std, **dict(zip(names, predicted.shown.T, strict=True))}
         return pandas.DataFrame(values, index=frame.index[complete])
 
     def forecast(self, horizon=None, future=None, quantiles=_QUANTILES, *, source=TABLE):
@@ -429,44 +433,66 @@ class TableModel(BaseEstimator):
         Scores
         """
         frame, source = to_table(frame, source)
-        return self._scores(self._read_targets(frame, source), f"of {source}")
+        return self._score(self._read_targets(frame, source), f"of {source}")
 
-    def _scores(self, rows, words, **others):
-        """How predictions compare with the targets of rows."""
-        if self._is_plain:
-            mean, std = self._predict(rows)
-            return Scores.from_predictions(rows.y, mean, std, words, noise_std=self._noise_std(rows), **others)
-        return Scores.from_model(self.model_, rows.X, rows.y, words, exposure=rows.scale, **others)
+    def _score(self, rows, words, **others):
+        """How predictions of single rows compare with their targets."""
+        predicted = predict_rows(self, rows, scored=True)
+        return predicted.score(rows.y, words, likelihood=check_likelihood(self.likelihood), **others)
 
     @property
-    def _is_plain(self):
-        """Whether predictions are normal, with noise that does not change but for known standard deviations."""
-        return check_likelihood(self.likelihood).name == "normal" and not self.noise_by
+    def unused_(self):
+        """Columns of the table that are no inputs, and why."""
+        return dict(self.inputs_.unused)
+
+    def backtest(
+        self,
+        frame,
+        horizon,
+        origins=10,
+        *,
+        every=None,
+        refit=True,
+        quantiles=_QUANTILES,
+        n_jobs=None,
+        source=TABLE,
+    ):
+        """Forecast the past from several origins, and compare with what came, beside a seasonal naive forecast.
+
+        The model itself stays as it is: each forecast comes from a fit to the rows up to its origin.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame, str or Path
+            The table, or its file.
+        horizon : int, str or timedelta
+            How far ahead: a number of rows, or a span such as "24h" or "28d".
+        origins : int or sequence, default=10
+            Number of origins, so that the last forecast ends with the rows; or the last times that are known.
+        every : int, str or timedelta, optional
+            Distance of origins; by default the horizon.
+        refit : bool, int, str or timedelta, default=True
+            Whether to fit at every origin, or only at the first; or after every so many origins, or after a span such
+            as "7d". In between, forecasts start from the rows up to their origin with what was learned before.
+        quantiles : sequence of float, default=(0.05, 0.5, 0.95)
+            Quantiles in the table of forecasts.
+        n_jobs : int, optional
+            Number of processes; by default one for each core where a fit takes more than some seconds.
+        source : str or Path, optional
+            File that the table was read from.
+
+        Returns
+        -------
+        Backtest
+        """
+        table = clone(self)
+        rows = table._read(*to_table(frame, source))
+        return backtest_rows(table, rows, horizon, origins, every, refit, quantiles, n_jobs)
 
     @property
     def _scale_column(self):
         """Column of what is known of rows beside the target: standard deviations, or exposures."""
         return self.noise if self.noise is not None else self.exposure
-
-    def _predict(self, rows):
-        """Means and standard deviations of observations."""
-        if not self._is_plain:
-            return self.model_.predict(rows.X, return_std=True, exposure=rows.scale)
-        mean, std = self.model_.predict(rows.X, return_std=True, include_noise=self.noise is None)
-        if self.noise is not None:
-            std = np.hypot(std, self._noise_std(rows))
-        return mean, inflated_std(self.model_, rows.X, std, self.slopes_)
-
-    def _predict_quantiles(self, rows, mean, std, quantiles):
-        """Quantiles of observations, as columns."""
-        if self._is_plain:
-            return mean[:, None] + ndtri(np.asarray(quantiles, dtype=float)) * std[:, None]
-        return self.model_.predict_quantiles(rows.X, quantiles, exposure=rows.scale)
-
-    def _noise_std(self, rows):
-        """Standard deviation of the noise of rows."""
-        typical = np.sqrt(self.model_.noise_variance_)
-        return typical if rows.scale is None else typical * rows.scale / self._typical_scale
 
     def read(self, frame, *, source=TABLE):
         """Inputs and targets of the regressor, from a table.

@@ -12,7 +12,7 @@ from torusgp.tables.models._rows import to_table
 from torusgp.views.findings import NOTE, Findings
 from torusgp.views.numbers import number, with_error
 from torusgp.views.record import to_milliseconds
-from torusgp.views.report import Clock, Future, Subject, render_page
+from torusgp.views.report import Clock, Future, Horizons, Subject, render_page
 
 _WORSE = 1.5  # times as large as errors of rows held out are those of new rows that call for a note
 _SAME = 1e-9  # relative difference of means of the same rows
@@ -32,6 +32,7 @@ def write_page(table, path, frame=None, *, new_rows=None, title=None, source=Non
         found,
         record,
         None if frame is not None or table.inputs_.time is None else _future(table),
+        horizons=_horizons(table) if record is table.record_ else None,
         clocks=_clocks(table),
         whole_days=bool(table.inputs_.whole_days) or "day" not in (table.inputs_.calendar or ("", ()))[1],
         tables={"Inputs that repeat": _input_table(summary)} if summary["inputs"] else {},
@@ -49,6 +50,16 @@ def _future(table):
     return Future(place, ahead.mean, ahead.quantiles[:, 0], ahead.quantiles[:, -1])
 
 
+def _horizons(table):
+    """Errors by how far ahead, beside those of a seasonal naive forecast."""
+    found = table.evaluation_
+    if found is None or len(found.by_horizon) < 2:
+        return None
+    steps = np.array([(one.first + one.last) / 2 for one in found.by_horizon])
+    rmse, naive = (np.array([getattr(one, of).rmse for one in found.by_horizon]) for of in ("scores", "naive"))
+    return Horizons(steps, rmse, naive, found.step, found.season)
+
+
 def _compared(table, frame, source, new_rows):
     """Summary and record with the rows of a table in place of those held out."""
     rows = table._read_targets(frame, source)
@@ -62,7 +73,7 @@ def _compared(table, frame, source, new_rows):
     is_same = mean is not None and len(rows.y) == table.n_rows_ and np.isclose(rows.y.mean(), mean, rtol=_SAME)
     if is_same if new_rows is None else not new_rows:
         return summary, make_record(table, rows) if table.record_ is None else table.record_
-    scores = table._scores(rows, "given to the report, which are new to the model")
+    scores = table._score(rows, "given to the report, which are new to the model")
     findings = list(summary["findings"])
     if table.scores_ is not None and scores.rmse > _WORSE * table.scores_.rmse:
         text = (

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from torusgp.tables.models._ahead import show_moment
+from torusgp.tables.models._choice import NOT_NAMED
 from torusgp.tables.reading import place_of_row
 from torusgp.views.findings import NOTE, PROBLEM, Finding
 from torusgp.views.numbers import count, listed, number, percent
@@ -39,8 +40,7 @@ def describe_data(table, frame, rows):
         order.
     findings : list of Finding
     """
-    used = {table.target, *table.inputs_.columns, table.inputs_.time, table._scale_column}
-    unused = [str(name) for name in frame.columns if name not in used]
+    unused = dict(table.inputs_.unused)
     data: dict[str, Any] = dict.fromkeys(("first", "last", "step", "gaps", "duplicates", "zeros"))
     data["mean"] = float(rows.y.mean())
     findings = []
@@ -55,11 +55,11 @@ def describe_data(table, frame, rows):
         text = f"{count(table.n_dropped_, 'row')} of {number(n_rows)} {miss} left out."
         findings.append(Finding(NOTE, "data", text))
     if unused:
-        left = f" and {len(unused) - _MOST_NAMED} more" if len(unused) > _MOST_NAMED else ""
-        names = ", ".join(unused[:_MOST_NAMED])
-        are = "Column not used" if len(unused) == 1 else "Columns not used"
-        findings.append(Finding(NOTE, "data", f"{are}: {names}{left}."))
-    return data | {"unused": unused}, findings
+        names = [name if reason == NOT_NAMED else f"{name} ({reason})" for name, reason in unused.items()]
+        left = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        are = "Column not used" if len(names) == 1 else "Columns not used"
+        findings.append(Finding(NOTE, "data", f"{are}: {', '.join(names[:_MOST_NAMED])}{left}."))
+    return data, findings
 
 
 def _of_steps(order, data):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from torusgp.tables.models._predictions import predict_rows
 from torusgp.views.record import Record
 
 LOW, HIGH = 0.025, 0.975  # ends of the intervals that are drawn
@@ -31,14 +32,13 @@ def make_record(table, rows, unseen=None):
     if unseen is None:
         return Record.from_rows(rows.y, along=along, place=place, is_ordered=rows.order is not None)
     tested = rows.take(unseen)
-    mean, std = table._predict(tested)
-    low, high = table._predict_quantiles(tested, mean, std, (LOW, HIGH)).T
+    predicted = predict_rows(table, tested, (LOW, HIGH))
     return Record.from_rows(
         rows.y,
         along=along,
         place=place,
         is_ordered=rows.order is not None,
         unseen=np.asarray(unseen),
-        predicted=(mean, low, high),
+        predicted=(predicted.mean, *predicted.shown.T),
         inputs={str(name): tested.X[name].to_numpy() for name in tested.X},
     )

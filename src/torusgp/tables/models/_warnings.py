@@ -81,7 +81,7 @@ def find_problems(table, rows):
         told += [Finding(PROBLEM, "predictions", text) for text in found]
         if table.scores_.intervals == "far too narrow" and not found:
             quiet = [Finding(PROBLEM, "predictions", _too_narrow(table.scores_))]
-    return told, quiet + model_findings(table.model_)
+    return told, quiet + _of_naive(table) + model_findings(table.model_)
 
 
 def _of_length_scales(table):
@@ -130,12 +130,27 @@ def _of_outliers(outliers):
     ]
 
 
+def _of_naive(table):
+    """That a forecast without any model is better."""
+    found = table.evaluation_
+    if found is None or found.beats_naive:
+        return []
+    errors = [with_unit(number(one.mae, 3), table.unit) for one in (found.naive, found.scores)]
+    return [
+        Finding(
+            PROBLEM,
+            "predictions",
+            f"Repeating the last {found.season} would predict the rows held out better: its mean absolute error is "
+            f"{errors[0]}, that of the model {errors[1]}.",
+        )
+    ]
+
+
 def _of_error_bars(table):
     """What noise that is much larger than known may mean where there may be another period."""
-    searched = [column for column, period in table.inputs_.dimensions if period == "auto"]
-    if table.noise_factor_ is None or table.noise_factor_ < _LARGE_FACTOR or len(table.inputs_.periods) > 1:
-        return []
-    if not searched:
+    circles = table.inputs_.circles
+    searched = [circle.input for circle in circles if circle.period == "auto"]
+    if table.noise_factor_ is None or table.noise_factor_ < _LARGE_FACTOR or len(circles) > 1 or not searched:
         return []
     return [
         f"The noise is {table.noise_factor_:.3g} times what {table.noise!r} says: error bars are too small, or there "

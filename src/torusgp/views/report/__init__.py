@@ -3,6 +3,6 @@
 from torusgp.views.report._axes import Clock
 from torusgp.views.report._page import render_page, short_form
 from torusgp.views.report._regressors import write_report
-from torusgp.views.report._subject import Future, Subject
+from torusgp.views.report._subject import Future, Horizons, Subject
 
-__all__ = ["Clock", "Future", "Subject", "render_page", "short_form", "write_report"]
+__all__ = ["Clock", "Future", "Horizons", "Subject", "render_page", "short_form", "write_report"]

@@ -17,7 +17,7 @@ from torusgp.views.findings import Findings
 from torusgp.views.record import Record
 from torusgp.views.report._page import render_page
 from torusgp.views.report._subject import Subject
-from torusgp.views.scores import COVERAGE, Scores
+from torusgp.views.scores import COVERAGE, LEVELS, Scores
 from torusgp.views.summary import summarise_regressor
 
 _HALF = ndtri(0.5 + COVERAGE / 2)
@@ -114,7 +114,15 @@ def _evaluate(model: TorusGPRegressor, X: Any, y: Any, output: int) -> tuple[Sco
         else:
             mean = model.predict(X)
             low, high = model.predict_quantiles(X, [0.025, 0.975]).T
-            scores = Scores.from_model(model, X, observed, "given to the report")
+            scores = Scores.from_predictions(
+                observed,
+                mean,
+                np.full(len(mean), np.inf),
+                "given to the report",
+                quantiles=model.predict_quantiles(X, LEVELS),
+                log_density=model.log_predictive_density(X, observed),
+                likelihood=model.likelihood_,
+            )
     rows = np.asarray(X)
     names = [str(one) for one in model.fitted_.prior.torus.names]
     single = rows.shape[1] == 1 and rows.dtype.kind in "fiu"

@@ -13,7 +13,7 @@ from torusgp.views.plotting import SpectrumDisplay
 from torusgp.views.record import ErrorsAlong
 from torusgp.views.report._axes import WEEKDAYS, Axis
 from torusgp.views.report._charts import bars, curves, heat_map, line, points, rule
-from torusgp.views.report._subject import Subject
+from torusgp.views.report._subject import Horizons, Subject
 from torusgp.views.selection import selection_summary
 
 _HALF = ndtri(0.975)  # of a 95 % interval, in standard deviations
@@ -279,10 +279,8 @@ def errors(subject: Subject) -> dict[str, Any] | None:
     if record is None or not record.is_unseen.any():
         return None
     charts = []
-    if record.horizon is not None:
-        unit = "days" if record.kind == "time" else ""
-        axis = Axis("after the last row learned from", unit, zero=True)
-        charts.append(_errors(subject, record.horizon, axis, "By how far ahead"))
+    if subject.horizons is not None:
+        charts.append(_by_horizon(subject, subject.horizons))
     axes = {subject.axis(d).name: subject.axis(d) for d in range(len(subject.dimensions))}
     axes |= {str(name): axes.get(str(name), Axis(str(name))) for name in (one.name for one in record.errors)}
     charts += [_errors(subject, one, axes[one.name], f"By {one.name}") for one in record.errors[:_MOST_ERRORS]]
@@ -295,6 +293,18 @@ def errors(subject: Subject) -> dict[str, Any] | None:
         "charts": charts,
         "note": "",
     }
+
+
+def _by_horizon(subject: Subject, found: Horizons) -> dict[str, Any]:
+    layers = [
+        line("model", found.steps, found.rmse, style=_PREDICTED, dots=True),
+        line(f"repeating the last {found.season}", found.steps, found.naive_rmse, style="muted", dots=True),
+    ]
+    first, last = (with_unit(number(one, 3), subject.findings.unit) for one in (found.rmse[0], found.rmse[-1]))
+    caption = f"Typical error from {first} at the beginning to {last} at the end, beside a seasonal naive forecast."
+    axis = Axis(f"steps ahead, of {found.step}", zero=True)
+    of = subject.target_axis(f"typical error of {subject.findings.target}", zero=True)
+    return curves(axis, of, layers, caption, title="By how far ahead")
 
 
 def _errors(subject: Subject, found: ErrorsAlong, axis: Axis, title: str) -> dict[str, Any]:

@@ -38,6 +38,25 @@ class Future:
 
 
 @dataclass(frozen=True, eq=False)
+class Horizons:
+    """Errors by how far ahead rows were forecast.
+
+    Attributes
+    ----------
+    steps, rmse, naive_rmse : ndarray of shape (n_groups,)
+        Steps ahead, root mean square errors of the model, and of a seasonal naive forecast of the same rows.
+    step, season : str
+        What a step is, and the season that the naive forecast repeats, in words.
+    """
+
+    steps: NDArray[np.float64]
+    rmse: NDArray[np.float64]
+    naive_rmse: NDArray[np.float64]
+    step: str
+    season: str
+
+
+@dataclass(frozen=True, eq=False)
 class Subject:
     """What a page is about.
 
@@ -51,6 +70,8 @@ class Subject:
         Rows to draw.
     future : Future or None
         Predictions beyond them.
+    horizons : Horizons or None
+        Errors by how far ahead rows were forecast.
     output : int
         Which target, where there are several.
     input_units : mapping of str to str
@@ -67,6 +88,7 @@ class Subject:
     findings: Findings
     record: Record | None = None
     future: Future | None = None
+    horizons: Horizons | None = None
     output: int = 0
     input_units: Mapping[str, str] = field(default_factory=dict)
     clocks: Mapping[str, Clock] = field(default_factory=dict)
