@@ -29,7 +29,7 @@ from torusgp.tables.models._words import word
 from torusgp.tables.reading import TableError, zone_name
 from torusgp.views.findings import Findings
 from torusgp.views.plotting import RecordDisplay
-from torusgp.views.report import short_form
+from torusgp.views.report._page import short_form
 
 _QUANTILES = (0.05, 0.5, 0.95)
 

@@ -12,7 +12,9 @@ from torusgp.tables.models._rows import to_table
 from torusgp.views.findings import NOTE, Findings
 from torusgp.views.numbers import number, with_error
 from torusgp.views.record import to_milliseconds
-from torusgp.views.report import Clock, Future, Horizons, Subject, render_page
+from torusgp.views.report._axes import Clock
+from torusgp.views.report._page import render_page
+from torusgp.views.report._subject import Future, Horizons, Subject
 
 _WORSE = 1.5  # times as large as errors of rows held out are those of new rows that call for a note
 _SAME = 1e-9  # relative difference of means of the same rows
