@@ -148,8 +148,8 @@ class Findings:
         return cls(
             summary["target"],
             unit,
-            "unknown" if scores is None else scores.grade,
-            verdict(scores, summary["target"], unit),
+            _grade(scores, summary.get("evaluation")),
+            verdict(scores, summary["target"], unit, summary.get("evaluation")),
             tuple(_figures(summary, scores, shares, unit)),
             _next(summary, is_worthless, unit),
             _drivers(shares, is_worthless),
@@ -182,7 +182,14 @@ class Findings:
         }
 
 
-def verdict(scores: Scores | None, target: str, unit: str = "") -> str:
+def _grade(scores, naive):
+    """How good a model is in a word: at most fair where a seasonal naive forecast is better."""
+    grade = "unknown" if scores is None else scores.grade
+    is_beaten = naive is not None and not naive["beats_naive"]
+    return "fair" if is_beaten and grade in ("excellent", "good") else grade
+
+
+def verdict(scores: Scores | None, target: str, unit: str = "", naive: dict[str, Any] | None = None) -> str:
     """How good predictions are, in a sentence.
 
     Parameters
@@ -191,6 +198,8 @@ def verdict(scores: Scores | None, target: str, unit: str = "") -> str:
         How they fared on rows that the model had not seen.
     target, unit : str
         Name and unit of what is predicted.
+    naive : dict, optional
+        How a seasonal naive forecast fared: its ``season``, and whether the model ``beats_naive``.
 
     Returns
     -------
@@ -222,9 +231,11 @@ def verdict(scores: Scores | None, target: str, unit: str = "") -> str:
         return (
             f"Weak: on {rows}, the model follows the pattern of {target} but misses its level ({error}); {intervals}."
         )
+    if naive is not None and not naive["beats_naive"]:
+        error += f", though repeating the last {naive['season']} does better"
     return (
-        f"{scores.grade.capitalize()}: on {rows}, the model explains {percent(scores.r2, 0)} of the variation of "
-        f"{target} ({error}); {intervals}."
+        f"{_grade(scores, naive).capitalize()}: on {rows}, the model explains {percent(scores.r2, 0)} of the variation "
+        f"of {target} ({error}); {intervals}."
     )
 
 
