@@ -7,19 +7,16 @@ from pathlib import Path
 from typing import Annotated
 
 from torusgp.cli._console import at_work, errors_told, print_json
+from torusgp.cli._model_options import takes_model
 from torusgp.cli._options import (
     beside,
     check_output,
-    date_format_option,
     debug_option,
-    decimal_option,
-    drop_missing_option,
     json_option,
-    split_pair,
 )
-from torusgp.cli._summary import print_summary
+from torusgp.cli._summary import print_levels, print_summary
 from torusgp.storage.files import write_together
-from torusgp.tables.models import TableModel, words_of_the_command
+from torusgp.tables.models import PanelModel, words_of_the_command
 from torusgp.tables.reading import read_table, text_layout
 
 _HELP = """Fit a model to a table, to predict one of its columns from the others.
@@ -38,6 +35,13 @@ that also grows or falls steadily, such as sales: forecasts go on along it. Name
 names a column of times and its cycles: some of hour, day, week, month, quarter and year. Beside day, longer ones count
 whole days, unless --moving-days is given, which suits what goes on around midnight. What these options name and
 --terms does not is one product beside the terms.
+
+--lags temperature=3h,24h makes moving means over the time up to each row, called temperature_3h and temperature_24h;
+predict and forecast take what came before from the rows fitted. --holidays AU-VIC makes a category called holidays:
+public holidays of a country or a part of it, and the days before and after them.
+
+--by store fits one model for each value of a column, for tables with several series. Its file is given to predict and
+forecast as it is; for the other commands, models.npz:north is the model of one value.
 
 Times may be text, such as 2024-01-31 13:30, or seconds or milliseconds since 1970. Decimal commas (where semicolons
 are the separator) and dates such as 31.01.2024 are read without being asked. --decimal and --date-format say how
@@ -71,6 +75,7 @@ Examples:
       --date-format "%d/%m/%Y %H:%M" --decimal ,
   torusgp fit bicycles.csv --target count --likelihood negative_binomial \\
       --terms "hour * weekday + year + rain"
+  torusgp fit stores.csv --target sales --by store --holidays DE
   torusgp fit angles.csv --target energy --period phi=360 --period psi=360
   torusgp fit star.csv --target mag --period time=auto --noise-column mag_err
   torusgp fit star.csv --target mag --noise-column mag_err \\
@@ -89,67 +94,14 @@ def add_fit(app):
     import typer
 
     @app.command(name="fit", help=_HELP)
+    @takes_model
     def command(
         data: Annotated[Path, typer.Argument(metavar="DATA", help="Table: .csv, .csv.gz, .tsv or .parquet.")],
-        target: Annotated[str, typer.Option(help="Column to predict.", metavar="COLUMN")],
-        period: Annotated[
-            list[str] | None,
-            typer.Option(help="Column of numbers and its period; 'auto' finds and learns it.", metavar="COLUMN=NUMBER"),
-        ] = None,
-        calendar: Annotated[
+        make_model,
+        by: Annotated[
             str | None,
-            typer.Option(
-                help="Column of times, and cycles: hour, day, week, month, quarter, year.",
-                metavar="COLUMN=CYCLE,CYCLE",
-            ),
+            typer.Option(help="Column that parts the rows: one model for each of its values.", metavar="COLUMN"),
         ] = None,
-        inputs: Annotated[
-            str | None,
-            typer.Option(help="Columns and cycles to use, with commas; by default all columns.", metavar="NAME,NAME"),
-        ] = None,
-        terms: Annotated[
-            str | None,
-            typer.Option(help="Formula of inputs, such as 'hour * temperature + weekday'.", metavar="FORMULA"),
-        ] = None,
-        time_column: Annotated[
-            str | None,
-            typer.Option("--time", help="Column of times or numbers that orders the rows.", metavar="COLUMN"),
-        ] = None,
-        timezone: Annotated[
-            str | None,
-            typer.Option(help="Zone whose clock the calendar reads, if times know theirs.", metavar="ZONE"),
-        ] = None,
-        whole_days: Annotated[
-            bool, typer.Option("--whole-days/--moving-days", help="Whether weekdays and dates change at midnight only.")
-        ] = True,
-        decimal: Annotated[str, decimal_option()] = "auto",
-        date_format: Annotated[str, date_format_option()] = "auto",
-        noise_column: Annotated[
-            str | None,
-            typer.Option(help="Column of known standard deviations of the target (error bars).", metavar="COLUMN"),
-        ] = None,
-        likelihood: Annotated[
-            str,
-            typer.Option(
-                help="How the target follows: normal, log_normal, student_t, poisson, negative_binomial, gamma, "
-                "bernoulli.",
-                metavar="NAME",
-            ),
-        ] = "normal",
-        exposure: Annotated[
-            str | None, typer.Option(help="Column of exposures of counts: time, area or people.", metavar="COLUMN")
-        ] = None,
-        noise_by: Annotated[
-            list[str] | None,
-            typer.Option(help="Input that the size of the noise depends on, such as hour.", metavar="INPUT"),
-        ] = None,
-        components: Annotated[
-            int | None, typer.Option(help="Most components of the model; by default as many as help.", metavar="NUMBER")
-        ] = None,
-        kernel: Annotated[str, typer.Option(help="Family of the kernel, such as matern52.")] = "squared_exponential",
-        redundancy: Annotated[
-            str, typer.Option(help="Rows over their effective sample size; 1 if independent.", metavar="NUMBER")
-        ] = "auto",
         holdout: Annotated[
             float | None,
             typer.Option(help="Share of rows to hold out; 0 for none. By default 0.2.", metavar="FRACTION"),
@@ -159,8 +111,6 @@ def add_fit(app):
             typer.Option(help="Hold out rows from this time on, such as 2014-01-01.", metavar="TIME"),
         ] = None,
         refit: Annotated[bool, typer.Option("--refit/--no-refit", help="Fit to all rows after the evaluation.")] = True,
-        unit: Annotated[str, typer.Option(help="Unit of the target, such as MW.", metavar="UNIT")] = "",
-        drop_missing: Annotated[bool, drop_missing_option()] = False,
         output: Annotated[
             Path | None,
             typer.Option("--output", "-o", help="Model to write; by default DATA-model.npz.", metavar="MODEL"),
@@ -169,34 +119,17 @@ def add_fit(app):
         debug: Annotated[bool, debug_option()] = False,
     ):
         with errors_told(debug), words_of_the_command():
-            model = TableModel(
-                target,
-                [split_pair(text, "--period", "hour=24") for text in period or []],
-                to_calendar(calendar),
-                inputs=inputs,
-                terms=terms,
-                time=time_column,
-                timezone=timezone,
-                whole_days=whole_days,
-                decimal=decimal,
-                date_format=date_format,
-                noise=noise_column,
-                likelihood=likelihood,
-                exposure=exposure,
-                noise_by=noise_by,
-                redundancy=to_redundancy(redundancy),
-                kernel=kernel,
-                n_components="auto" if components is None else components,
-                drop_missing=drop_missing,
-                unit=unit,
-            )
+            model = make_model()
             place = beside(data, "-model.npz") if output is None else output
-            with at_work("reading", lambda: {one.text for one in model.findings_}) as report:
-                seconds = fit_file(model, data, place, holdout, holdout_from, refit, report)
-            summary = model.summary()
+            fitted = model if by is None else PanelModel(model, by)
+            with at_work("reading", lambda: {one.text for one in getattr(model, "findings_", ())}) as report:
+                seconds = fit_file(fitted, data, place, holdout, holdout_from, refit, report)
+            summary = fitted.summary()
             if as_json:
-                names = {"model": str(place), "data": str(data), "seconds": seconds}
-                print_json(names | summary | model.findings().to_json())
+                said = {} if by is not None else model.findings().to_json()
+                print_json({"model": str(place), "data": str(data), "seconds": seconds} | summary | said)
+            elif by is not None:
+                print_levels(summary, {"time": f"{seconds:.1f} s", "written to": str(place)})
             else:
                 print_summary(summary, {"time": f"{seconds:.1f} s", "written to": str(place)})
 
@@ -206,8 +139,8 @@ def fit_file(model, path, output, holdout=None, start=None, refit=True, verbose=
 
     Parameters
     ----------
-    model : TableModel
-        Unfitted model.
+    model : TableModel or PanelModel
+        Unfitted model, or one for each level of a column.
     path : Path
         The table.
     output : Path
@@ -231,7 +164,8 @@ def fit_file(model, path, output, holdout=None, start=None, refit=True, verbose=
         raise ValueError("Give either --holdout or --holdout-from: both say which rows are held out.")
     check_output(output, path)
     frame = read_table(path)
-    model.set_params(verbose=verbose)
+    template = getattr(model, "model", model)
+    template.set_params(verbose=verbose)
     if holdout == 0:
         model.fit(frame, source=path)
     else:
@@ -241,31 +175,7 @@ def fit_file(model, path, output, holdout=None, start=None, refit=True, verbose=
     seconds = time.perf_counter() - began
     with tempfile.TemporaryDirectory() as folder:
         written = Path(folder) / "model.npz"
-        layout = asdict(text_layout(frame, path, model.decimal))  # for predictions of tables that do not show theirs
+        layout = asdict(text_layout(frame, path, template.decimal))  # for predictions of tables that do not show theirs
         model.save(written, {"data": str(path), "seconds": seconds, "layout": layout})
         write_together({output: written.read_bytes()})
     return seconds
-
-
-def to_calendar(text):
-    """Column and cycles of ``--calendar``.
-
-    Examples
-    --------
-    >>> to_calendar("time=day,week")
-    {'time': ['day', 'week']}
-    """
-    if text is None:
-        return None
-    column, cycles = split_pair(text, "--calendar", "time=day,week,year")
-    return {column: [cycle.strip() for cycle in cycles.split(",") if cycle.strip()]}
-
-
-def to_redundancy(text):
-    """Number or "auto" of ``--redundancy``."""
-    if text == "auto":
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"--redundancy must be 'auto' or a number of rows, 1 or more, got {text!r}.") from None

@@ -2,7 +2,7 @@
 
 from torusgp.cli._console import printable
 from torusgp.views.findings import PROBLEM, Findings
-from torusgp.views.numbers import percent, with_error
+from torusgp.views.numbers import number, percent, with_error
 
 _MOST_SHARES = 8
 
@@ -37,6 +37,35 @@ def print_summary(summary, facts):
         style = "bold red" if one.level == PROBLEM else "bold"
         console.print(Text.assemble("\n", (f"{one.level.capitalize()}: ", style), printable(one.text)))
     console.print(Text(f"\n{printable(found.verdict)}", style="bold"))
+
+
+def print_levels(summary, facts):
+    """Print a table of the models of the levels of a column.
+
+    Parameters
+    ----------
+    summary : dict
+        See :meth:`torusgp.tables.models.PanelModel.summary`.
+    facts : dict of str to str
+        More lines, such as where the models are.
+    """
+    from rich.console import Console
+
+    table = _table()
+    table.add_column(_text(summary["by"]), overflow="fold")
+    for name in ("rows fitted", "RMSE", "R2", "95 % intervals contain"):
+        table.add_column(name, justify="right")
+    for level, one in summary["levels"].items():
+        scores = one["holdout"]
+        told = ["", "", ""]
+        if scores is not None:
+            r2 = "not known" if scores["r2"] is None else f"{scores['r2']:.4f}"
+            told = [number(scores["rmse"]), r2, percent(scores["coverage"])]
+        table.add_row(_text(level), number(one["rows"]["fitted"]), *told)
+    console = Console()
+    console.print(table)
+    console.print()
+    console.print(_facts({"target": summary["target"]} | facts))
 
 
 def _inputs(summary):

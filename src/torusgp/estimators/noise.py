@@ -32,7 +32,9 @@ from torusgp.fitting.rows import Rows
 from torusgp.kernels.axes import Expression
 
 
-def fit_changing_noise(model: Any, X: Any, y: Any, sample_weight: Any, scale: Any, in_time: Noise | None) -> Any:
+def fit_changing_noise(
+    model: Any, X: Any, y: Any, sample_weight: Any, scale: Any, in_time: Noise | None, time: Any = None
+) -> Any:
     """Fit a regressor with a ``noise_kernel`` to rows in memory; see :meth:`TorusGPRegressor.fit`."""
     _check(model)
     checked = check_fit_rows(model, X, y, sample_weight, scale, None, reset=True)
@@ -42,7 +44,7 @@ def fit_changing_noise(model: Any, X: Any, y: Any, sample_weight: Any, scale: An
     fitter = make_fitter(model, resolved)
     fit_function = function_fitter(fitter)
     if in_time is not None:
-        checked, fit_function = make_series(model, in_time, checked, resolved)
+        checked, fit_function = make_series(model, in_time, checked, resolved, time)
     noise_fitter = _noise_fitter(model, checked.X, 0.0)
     for one in (fitter.model, noise_fitter.model):
         check_used(checked.X, one)

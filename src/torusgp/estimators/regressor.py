@@ -212,6 +212,7 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         X_gradient: Any = None,
         gradient: Any = None,
         gradient_noise_scale: Any = None,
+        time: Any = None,
     ) -> Self:
         """Gather the statistics of the data and learn what is to be learned.
 
@@ -245,6 +246,8 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
             where one was not observed. Those along each input have a noise variance of their own.
         gradient_noise_scale : array-like of shape (n_points,), optional
             Known standard deviation of their noise, up to a factor that is learned for each input.
+        time : array-like of shape (n_samples,), optional
+            With correlated noise: times of the rows, if no input tells them.
 
         Returns
         -------
@@ -268,8 +271,10 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
             )
             self.forget()
             if self.noise_kernel is not None:
-                return fit_changing_noise(self, X, y, None, scale, in_time)
-            return fit_correlated(self, in_time, X, y, scale)
+                return fit_changing_noise(self, X, y, None, scale, in_time, time)
+            return fit_correlated(self, in_time, X, y, scale, time)
+        if time is not None:
+            raise ValueError(f"time is for rows whose noise is correlated, but noise is {self.noise!r}.")
         if observed.is_given and (self.noise_kernel is not None or likelihood.needs_passes):
             raise ValueError("gradient goes with likelihood='normal' and without noise_kernel: leave one of them out.")
         if is_dask(X):

@@ -148,8 +148,8 @@ class Findings:
         return cls(
             summary["target"],
             unit,
-            _grade(scores, summary.get("evaluation")),
-            verdict(scores, summary["target"], unit, summary.get("evaluation")),
+            _grade(scores, summary.get("naive")),
+            verdict(scores, summary["target"], unit, summary.get("naive")),
             tuple(_figures(summary, scores, shares, unit)),
             _next(summary, is_worthless, unit),
             _drivers(shares, is_worthless),
@@ -185,8 +185,17 @@ class Findings:
 def _grade(scores, naive):
     """How good a model is in a word: at most fair where a seasonal naive forecast is better."""
     grade = "unknown" if scores is None else scores.grade
-    is_beaten = naive is not None and not naive["beats_naive"]
-    return "fair" if is_beaten and grade in ("excellent", "good") else grade
+    return "fair" if grade in ("excellent", "good") and is_beaten(scores, naive) else grade
+
+
+def is_beaten(scores: Scores, naive: dict[str, Any] | None) -> bool:
+    """Whether a seasonal naive forecast has smaller errors than the model."""
+    return naive is not None and scores.mae is not None and bool(naive["mae"] <= scores.mae)
+
+
+def describe_naive(season: str) -> str:
+    """What a naive forecast does, in words."""
+    return f"repeating {season if season.startswith('the ') else f'the last {season}'}"
 
 
 def verdict(scores: Scores | None, target: str, unit: str = "", naive: dict[str, Any] | None = None) -> str:
@@ -199,7 +208,7 @@ def verdict(scores: Scores | None, target: str, unit: str = "", naive: dict[str,
     target, unit : str
         Name and unit of what is predicted.
     naive : dict, optional
-        How a seasonal naive forecast fared: its ``season``, and whether the model ``beats_naive``.
+        How a seasonal naive forecast fared: its ``season``, and its mean absolute error ``mae``.
 
     Returns
     -------
@@ -231,8 +240,8 @@ def verdict(scores: Scores | None, target: str, unit: str = "", naive: dict[str,
         return (
             f"Weak: on {rows}, the model follows the pattern of {target} but misses its level ({error}); {intervals}."
         )
-    if naive is not None and not naive["beats_naive"]:
-        error += f", though repeating the last {naive['season']} does better"
+    if naive is not None and is_beaten(scores, naive):
+        error += f", though {describe_naive(naive['season'])} does better"
     return (
         f"{_grade(scores, naive).capitalize()}: on {rows}, the model explains {percent(scores.r2, 0)} of the variation "
         f"of {target} ({error}); {intervals}."
@@ -261,11 +270,11 @@ def _figures(summary, scores, shares, unit):
 
 def _against(summary):
     """How the model compares with a seasonal naive forecast, in a few words."""
-    naive = summary.get("evaluation")
-    if naive is None or not naive["naive_mae"]:
+    naive = summary.get("naive")
+    if naive is None or not naive["mae"] or not summary["holdout"].get("mae"):
         return f"of {UNSEEN}"
-    saved = 1 - naive["mae"] / naive["naive_mae"]
-    than = f"than repeating the last {naive['season']}"
+    saved = 1 - summary["holdout"]["mae"] / naive["mae"]
+    than = f"than by {describe_naive(naive['season'])}"
     return f"errors {percent(abs(saved), 0)} {'smaller' if saved > 0 else 'larger'} {than}"
 
 
@@ -375,10 +384,10 @@ def _facts(summary, unit):
     if holdout is not None:
         facts["held out"] = f"{count(holdout['n_rows'], 'row')}: {holdout['rows']}"
         facts.update(score_facts(holdout, unit))
-        naive = summary.get("evaluation")
+        naive = summary.get("naive")
         if naive is not None:
-            errors = [quantity(naive[name], unit) for name in ("mae", "naive_mae")]
-            facts["mean absolute error"] = f"{errors[0]}; {errors[1]} by repeating the last {naive['season']}"
+            errors = [quantity(one["mae"], unit) for one in (holdout, naive)]
+            facts["mean absolute error"] = f"{errors[0]}; {errors[1]} by {describe_naive(naive['season'])}"
         facts["fitted to"] = "all rows, after the evaluation" if summary.get("is_refitted") else "rows not held out"
     return facts
 

@@ -98,7 +98,7 @@ class TestWhatIsSaid:
 
     def test_two_stores_in_one_are_told_with_the_column_that_tells_them_apart(self):
         (text,) = [one.text for one in fitted("two stores")[0].findings_ if "several series" in one.text]
-        assert "store tells them apart" in text
+        assert "which 'store' tells apart" in text
 
     def test_every_warning(self):
         model, told = fitted("warnings")
@@ -106,7 +106,7 @@ class TestWhatIsSaid:
         for words in (
             "rest on less than two",
             "gap in time",
-            "repeats a moment",
+            "have the time of another",
             "do zeros stand for missing values?",
             "misses a value and was left out",
             "Column not used: note",

@@ -76,6 +76,14 @@ class TableModel(BaseEstimator):
         expression over names of columns, such as ``Slope("time") + Line("temperature")``, where cycles are called
         "hour_of_day" and so on. Time is in years of 365.25 days since the first row where it has dates, else in its own
         units. Inputs that are named elsewhere and not in terms make up one product beside them.
+    lags : dict of str to sequence of str, optional
+        Moving means of columns, such as ``{"temperature": ["3h", "24h"]}``: inputs called ``temperature_3h`` and
+        ``temperature_24h``, over the time up to each row (min, h, d or w; numbers where numbers order the rows). They
+        are not known where less than half of it has rows: at the beginning, and after gaps; such rows are left out of
+        fits. Predictions know the last of the rows that were fitted.
+    holidays : str, optional
+        Country, or part of it, whose public holidays and the days before and after them are a category called
+        "holidays", such as "AU-VIC"; needs the library of this name.
     time : str, optional
         Column of times or numbers that orders the rows; by default that of the calendar, or the only column of times
         where time is an input.
@@ -184,6 +192,8 @@ class TableModel(BaseEstimator):
         *,
         inputs=None,
         terms=None,
+        lags=None,
+        holidays=None,
         time=None,
         timezone=None,
         whole_days=True,
@@ -205,6 +215,8 @@ class TableModel(BaseEstimator):
         self.calendar = calendar
         self.inputs = inputs
         self.terms = terms
+        self.lags = lags
+        self.holidays = holidays
         self.time = time
         self.timezone = timezone
         self.whole_days = whole_days
@@ -308,8 +320,13 @@ class TableModel(BaseEstimator):
         columns = inputs.read(frame, source)
         order = inputs.read_order(frame, source, columns)
         scale = read_noise(frame, self._scale_column, source, inputs)
-        needed = [y, *columns.values(), *unless_input(order, columns), *unless_input(scale, columns)]
+        inputs = inputs.with_history(frame, source, order)
+        lagged = {lag.name: columns[lag.name] for lag in inputs.lags}
+        own = [column for name, column in columns.items() if name not in lagged]
+        needed = [y, *own, *unless_input(order, columns), *unless_input(scale, columns)]
         complete = find_complete(needed, source, self.drop_missing)
+        for column in lagged.values():  # of the first rows nothing is known of the time before
+            complete = complete & column.notna().to_numpy()
         self.n_dropped_ = int(np.sum(~complete))
         if complete.sum() < FEWEST_ROWS:
             raise TableError(f"{source} has {complete.sum()} complete rows; {FEWEST_ROWS} or more are needed.")
@@ -440,11 +457,6 @@ class TableModel(BaseEstimator):
         predicted = predict_rows(self, rows, scored=True)
         return predicted.score(rows.y, words, likelihood=check_likelihood(self.likelihood), **others)
 
-    @property
-    def unused_(self):
-        """Columns of the table that are no inputs, and why."""
-        return dict(self.inputs_.unused)
-
     def backtest(
         self,
         frame,
@@ -490,6 +502,11 @@ class TableModel(BaseEstimator):
         return backtest_rows(table, rows, horizon, origins, every, refit, quantiles, n_jobs)
 
     @property
+    def unused_(self):
+        """Columns of the table that are no inputs, and why."""
+        return dict(self.inputs_.unused)
+
+    @property
     def _scale_column(self):
         """Column of what is known of rows beside the target: standard deviations, or exposures."""
         return self.noise if self.noise is not None else self.exposure
@@ -519,12 +536,12 @@ class TableModel(BaseEstimator):
         y = self.inputs_.read_numbers(numbered(frame, source), self.target, source).to_numpy()[complete]
         return replace(rows, y=y).take(~np.isnan(y))
 
-    def _read_inputs(self, frame, source):
-        """Rows without targets, of which the order is known if terms need it; and which rows are complete."""
+    def _read_inputs(self, frame, source, in_order=False):
+        """Rows without targets, and which are complete; their order is read if terms need it, or if asked for."""
         check_is_fitted(self, "model_")
         frame = numbered(frame, source)
         columns = self.inputs_.read(frame, source)
-        order = self.inputs_.read_order(frame, source, columns) if self.inputs_.needs_time else None
+        order = self.inputs_.read_order(frame, source, columns) if in_order or self.inputs_.needs_time else None
         complete = find_complete([*columns.values(), *unless_input(order, columns)], source, self.drop_missing)
         order = None if order is None else order[complete]
         X = self.inputs_.to_inputs({name: column[complete] for name, column in columns.items()}, order, source)
@@ -538,12 +555,12 @@ class TableModel(BaseEstimator):
             None if scale is None else scale[complete].fillna(self._typical_scale).to_numpy(),
         ), complete
 
-    def read_as(self, *, decimal=None, date_format=None):
+    def read_as(self, *, decimal=None, date_format=None, drop_missing=None):
         """Read the tables that follow in another way than those that were fitted.
 
         Parameters
         ----------
-        decimal, date_format : str, optional
+        decimal, date_format, drop_missing : optional
             See :class:`TableModel`; by default as before.
 
         Returns
@@ -553,7 +570,7 @@ class TableModel(BaseEstimator):
         given = {"decimal": decimal, "date_format": date_format}
         changes = {name: value for name, value in given.items() if value is not None}
         self.inputs_ = replace(self.inputs_, **changes)
-        return self.set_params(**changes)
+        return self.set_params(**changes, **({} if drop_missing is None else {"drop_missing": drop_missing}))
 
     # What was learned --------------------------------------------------------------------------------------------
 

@@ -6,6 +6,8 @@ import numpy as np
 
 from torusgp.tables.models._ahead import show_moment
 from torusgp.tables.models._choice import NOT_NAMED
+from torusgp.tables.models._repeats import repeated_times
+from torusgp.tables.models._rows import numbered
 from torusgp.tables.reading import place_of_row
 from torusgp.views.findings import NOTE, PROBLEM, Finding
 from torusgp.views.numbers import count, listed, number, percent
@@ -13,8 +15,6 @@ from torusgp.views.numbers import count, listed, number, percent
 _GAP = 1.5  # usual steps from which rows are missing between two
 _USUAL = 0.5  # of the steps that are the usual one, at least: otherwise rows have no step
 _STEP = 0.01  # of a step by which it may differ from the usual one
-_MOSTLY = 0.5  # of the moments that have several rows, from which there are several series
-_MOST_LEVELS = 1000  # of a column that could tell series apart
 _MOST_ZEROS = 0.2  # of the rows: more are what the target is like
 _FAR_FROM_ZERO = 1.5  # interquartile ranges, at least: how far from zero all others are where zeros stand out
 _MOST_NAMED = 8  # columns, and rows, in a sentence
@@ -47,7 +47,7 @@ def describe_data(table, frame, rows):
     if rows.order is not None:
         data["first"], data["last"] = (show_moment(rows.order.iloc[i]) for i in (0, -1))
         findings += _of_steps(rows.order, data)
-        findings += _of_duplicates(rows, data, frame, unused)
+        findings += _of_duplicates(rows, data, numbered(frame, rows.source).loc[rows.X.index.sort_values()])
     findings += _of_zeros(rows, data, table.target)
     if table.n_dropped_:
         n_rows = len(rows.y) + table.n_dropped_
@@ -93,49 +93,12 @@ def _of_steps(order, data):
     ]
 
 
-def _of_duplicates(rows, data, frame, unused):
+def _of_duplicates(rows, data, frame):
     """Moments that occur several times: by accident, or because the table has several series."""
-    repeated = rows.order.duplicated(keep=False).to_numpy()
-    n_moments = rows.order.nunique()
-    data["duplicates"] = len(rows.order) - n_moments
-    if not data["duplicates"]:
-        return []
-    if len(rows.order[repeated].unique()) > _MOSTLY * n_moments:
-        apart = [name for name in (*rows.X.columns, *unused) if _tells_apart(rows, frame, name)]
-        if any(name in rows.X.columns for name in apart):
-            data["duplicates"] = 0  # an input tells rows of one moment apart
-            return []
-        remedy = (
-            f"{apart[0]} tells them apart: make it an input, or fit each alone."
-            if apart
-            else "Fit each alone, or give the column that tells them apart."
-        )
-        return [
-            Finding(
-                PROBLEM,
-                "data",
-                f"Most moments of {rows.order.name} occur several times ({number(len(rows.order))} rows at "
-                f"{number(n_moments)} moments): the table seems to contain several series, which the model takes for "
-                f"one. {remedy}",
-            )
-        ]
-    first = np.flatnonzero(rows.order.duplicated().to_numpy())[:3]
-    places = listed(place_of_row(row, rows.source) for row in sorted(rows.X.index[first]))
-    are = "row repeats a moment" if data["duplicates"] == 1 else "rows repeat a moment"
-    text = f"{number(data['duplicates'])} {are} of {rows.order.name} that others have, the first at {places}."
-    return [Finding(NOTE, "data", text)]
-
-
-def _tells_apart(rows, frame, name):
-    """Whether rows of one moment differ in a column that has few values."""
-    own = (rows.X if name in rows.X.columns else frame)[name]
-    own = own.loc[rows.X.index] if len(own) != len(rows.X) or name not in rows.X.columns else own
-    if not 1 < own.nunique() <= _MOST_LEVELS:
-        return False
-    import pandas
-
-    pairs = pandas.DataFrame({"moment": rows.order.to_numpy(), "own": own.to_numpy()})
-    return not pairs.duplicated().any()
+    inputs = rows.X.assign(**{"(moment)": rows.order.to_numpy()})
+    data["duplicates"] = int(inputs.duplicated().sum())  # rows of one moment that inputs tell apart are none
+    text = repeated_times(frame, rows.order.sort_index(), rows.source) if data["duplicates"] else None
+    return [] if text is None else [Finding(PROBLEM, "data", text)]
 
 
 def _of_zeros(rows, data, target):

@@ -64,7 +64,7 @@ def summarise(table):
             "noise_factor": table.noise_factor_,
             "log_evidence": model.log_marginal_likelihood_,
             "holdout": None if table.scores_ is None else table.scores_.to_json(),
-            "evaluation": None if table.evaluation_ is None else _naive(table.evaluation_),
+            "naive": None if table.evaluation_ is None else _naive(table.evaluation_),
             "explains_nothing": explains_nothing,
             "is_refitted": table.is_refitted_,
             "attribution": [] if explains_nothing else attribution(model),
@@ -76,13 +76,8 @@ def summarise(table):
 
 
 def _naive(evaluation):
-    """The model beside a seasonal naive forecast."""
-    return {
-        "season": evaluation.season,
-        "mae": evaluation.scores.mae,
-        "naive_mae": evaluation.naive.mae,
-        "beats_naive": evaluation.beats_naive,
-    }
+    """The seasonal naive forecast that the rows held out are compared with."""
+    return {"season": evaluation.season, **evaluation.naive.to_json()}
 
 
 def _circle(model, scales, axis, period_error):

@@ -8,7 +8,7 @@ from torusgp.tables.models._outliers import find_outliers
 from torusgp.tables.models._quality import describe_data
 from torusgp.tables.models._turns import few_turns
 from torusgp.tables.models._words import word
-from torusgp.views.findings import NOTE, PROBLEM, Finding
+from torusgp.views.findings import NOTE, PROBLEM, Finding, describe_naive
 from torusgp.views.model_findings import model_findings
 from torusgp.views.numbers import number, percent, with_unit
 
@@ -140,8 +140,8 @@ def _of_naive(table):
         Finding(
             PROBLEM,
             "predictions",
-            f"Repeating the last {found.season} would predict the rows held out better: its mean absolute error is "
-            f"{errors[0]}, that of the model {errors[1]}.",
+            f"A forecast by {describe_naive(found.season)} would predict the rows held out better: its mean absolute "
+            f"error is {errors[0]}, that of the model {errors[1]}.",
         )
     ]
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from torusgp.views.findings import describe_naive
 from torusgp.views.numbers import TIMES, count, listed, number, percent, signed, with_unit
 from torusgp.views.plotting import SpectrumDisplay
 from torusgp.views.record import ErrorsAlong
@@ -298,7 +299,7 @@ def errors(subject: Subject) -> dict[str, Any] | None:
 def _by_horizon(subject: Subject, found: Horizons) -> dict[str, Any]:
     layers = [
         line("model", found.steps, found.rmse, style=_PREDICTED, dots=True),
-        line(f"repeating the last {found.season}", found.steps, found.naive_rmse, style="muted", dots=True),
+        line(describe_naive(found.season), found.steps, found.naive_rmse, style="muted", dots=True),
     ]
     first, last = (with_unit(number(one, 3), subject.findings.unit) for one in (found.rmse[0], found.rmse[-1]))
     caption = f"Typical error from {first} at the beginning to {last} at the end, beside a seasonal naive forecast."
