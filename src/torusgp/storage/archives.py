@@ -103,7 +103,7 @@ def archive_kind(path):
     """What a file that :func:`save_archive` wrote contains; None if it is none."""
     try:
         with np.load(path) as archive:
-            return json.loads(str(archive["header"])).get("kind")
+            return json.loads(_to_text(archive["header"])).get("kind")
     except (*_ALTERED, ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error):
         return None
 
