@@ -18,10 +18,10 @@ from torusgp.cli._options import (
     json_option,
     split_list,
 )
-from torusgp.cli._summary import score_facts
 from torusgp.storage.files import write_together
 from torusgp.tables.models import load_tables, quantile_name, to_plain, words_of_the_command
 from torusgp.tables.reading import TableError, TextLayout, read_table, table_as_written, table_without_loss, text_layout
+from torusgp.views.findings import score_facts
 
 _ENDINGS = (".csv", ".csv.gz", ".parquet")
 _DIGITS = 7  # of standard deviations that are written: more say nothing, and fill the page
@@ -33,7 +33,7 @@ columns of DATA and beside them mean, std (of a single observation, noise includ
 target, too, predictions are compared with it.
 
 Numbers and times are read as fit was told to read them, unless --decimal and --date-format say otherwise. CSV is
-written as DATA is: with the same sign between columns and before decimals.
+written as DATA is: with the same separator and decimal sign.
 
 \b
 Examples:
