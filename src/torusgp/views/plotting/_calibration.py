@@ -89,7 +89,8 @@ class CalibrationDisplay:
         -------
         CalibrationDisplay
         """
-        return cls._from_residuals(quantile_residuals(*to_rows(estimator, X, y), output)[1], levels)
+        estimator, X, y = to_rows(estimator, X, y)
+        return cls._from_residuals(quantile_residuals(estimator, X, y, output)[1], levels)
 
     def plot(self, ax=None, *, confidence=0.95, **kwargs):
         """Draw the coverage, and where it lies by chance alone if predictions are right.

@@ -72,7 +72,8 @@ class ResidualDisplay:
         -------
         ResidualDisplay
         """
-        return cls(*quantile_residuals(*to_rows(estimator, X, y), output))
+        estimator, X, y = to_rows(estimator, X, y)
+        return cls(*quantile_residuals(estimator, X, y, output))
 
     def plot(self, ax=None, **kwargs):
         """Draw the residuals and their distribution.
