@@ -18,11 +18,11 @@ PAPER_ARGS ?=
 FUZZ_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-all test-oldest fuzz soak lint format docs bench bench-peers paper clean
+.PHONY: help venv demo test test-all test-oldest fuzz soak lint format docs bench bench-peers bench-peers-tables paper clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 venv: $(VENV)/.installed-dev ## create .venv with everything needed for development
 
@@ -64,6 +64,9 @@ docs: $(VENV)/.installed-docs ## build the documentation and run its gallery; on
 # Other people's libraries stay out of the development environment.
 bench-peers: $(PEERS)/.installed ## compare with other methods, on one thread, in an environment of their own
 	$(PINNED) $(PEERS)/bin/python -m benchmarks.peers $(BENCH_ARGS)
+
+bench-peers-tables: $(PEERS)/.installed ## compare on published tables and series; TORUSGP_DATA names their folder
+	$(PINNED) $(PEERS)/bin/python -m benchmarks.peers.tables $(BENCH_ARGS)
 
 bench: $(VENV)/.installed-dev ## run the benchmarks, on one thread
 	$(PINNED) $(BIN)/python -m benchmarks $(BENCH_ARGS)

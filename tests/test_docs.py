@@ -262,14 +262,6 @@ def test_supported_versions_are_those_of_the_package():
     assert project["requires-python"] == f">={versions[0]}"
 
 
-def test_timings_are_those_of_the_readme():
-    section = (ROOT / "README.md").read_text(encoding="utf-8").partition("## How fast it is")[2].partition("\n## ")[0]
-    text = (DOCS / "scaling.md").read_text(encoding="utf-8")
-    figures = re.findall(r"[\d.]+ (?:s|minutes|MiB|GiB|Tflop/s)\b", section.replace("\n", " "))
-    assert len(figures) > 8
-    assert not [figure for figure in figures if figure not in text]
-
-
 # The reference --------------------------------------------------------------------------------------------------------
 
 MODULES = (

@@ -33,6 +33,15 @@ def test_seasons(tmp_path, capsys):
     assert printed.endswith(f"Picture: {output}\n")
 
 
+def test_forecast(tmp_path, capsys):
+    output = tmp_path / "forecast.png"
+    load("forecast").main(output)
+    assert output.read_bytes().startswith(PNG_SIGNATURE)
+    error, share = re.search(r"error ([\d.]+) MW; .* contain (\d+)%", capsys.readouterr().out).groups()
+    assert float(error) < 14  # its own noise is 11 of standard deviation
+    assert int(share) >= 90
+
+
 def test_angle_surface(tmp_path, capsys):
     output = tmp_path / "new" / "surface.png"
     found = load("angle_surface").main(output, n_samples=400)

@@ -1,62 +1,62 @@
 import re
+import shlex
 from pathlib import Path
 
-import matplotlib
 import pytest
 
-README = Path(__file__).parents[1] / "README.md"
-PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+ROOT = Path(__file__).parents[1]
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-class TestReadme:
-    blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
+def section(title):
+    return TEXT.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
 
-    def test_first_example_prints_what_it_says(self, capsys):
-        names: dict[str, object] = {}
-        exec(self.blocks[0], names)
-        stated = re.search(r"print\(.*\)  # (.*)", self.blocks[0]).group(1)
-        assert capsys.readouterr().out.strip() == stated
 
-        from sklearn.base import clone
+def test_the_example_prints_what_it_says(capsys):
+    (example,) = re.findall(r"```python\n(.*?)```", TEXT, flags=re.DOTALL)
+    names: dict[str, object] = {}
+    exec(example, names)
+    stated = re.search(r"print\(.*\)  # (.*)", example).group(1)
+    assert capsys.readouterr().out.strip() == stated
 
-        from torusgp import Circle
+    from sklearn.base import clone
 
-        hours, y = names["hours"], names["y"]
-        additive = clone(names["model"]).set_params(kernel=Circle(0, 24) + Circle(0, 8766))
-        score = additive.fit(hours[:17532], y[:17532]).score(hours[17532:], y[17532:])
-        assert f"do not interact, R² is {score:.3f}." in README.read_text(encoding="utf-8")
+    from torusgp import Circle
 
-    def test_example_of_what_does_not_repeat_tells_terms_apart(self, capsys):
-        names: dict[str, object] = {}
-        exec(self.blocks[1], names)
-        spread = dict(line.rsplit(" varies by ", 1) for line in capsys.readouterr().out.splitlines())
-        assert float(spread["holiday"]) == pytest.approx(0.8 * names["holiday"].std(), rel=0.1)
-        assert float(spread["slope of day"]) == pytest.approx(0.001 * names["day"].std(), rel=0.1)
-        assert names["model"].score(names["X"], names["demand"]) > 0.98
+    hours, y = names["hours"], names["y"]
+    additive = clone(names["model"]).set_params(kernel=Circle(0, 24) + Circle(0, 8766))
+    score = additive.fit(hours[:17532], y[:17532]).score(hours[17532:], y[17532:])
+    assert f"do not interact, R² is {score:.3f}." in TEXT
 
-    def test_example_of_unknown_periods_finds_them(self, capsys):
-        names: dict[str, object] = {}
-        exec(self.blocks[2], names)
-        found = [float(line.split()[0]) for line in capsys.readouterr().out.splitlines()]
-        assert sorted(found) == pytest.approx([7.3, 11.9], rel=1e-3)
-        assert sorted(names["model"].period_) == pytest.approx([7.3, 11.9], rel=1e-3)
 
-    def test_example_of_chunks_counts_all_rows(self, tmp_path, monkeypatch, capsys):
-        monkeypatch.chdir(tmp_path)
-        exec(self.blocks[3], {})
-        rows, noise = re.fullmatch(r"(\d+) rows, noise ([\d.]+)", capsys.readouterr().out.strip()).groups()
-        assert int(rows) == 1_000_000
-        assert float(noise) == pytest.approx(1, abs=0.01)
-        assert (tmp_path / "million.checkpoint").is_file()
+def test_commands_have_the_options_that_are_shown():
+    pytest.importorskip("typer", reason="the command needs the extra cli")
+    from torusgp.cli import load_commands
 
-    def test_example_of_a_kernel_runs(self, tmp_path, monkeypatch):
-        matplotlib.use("Agg")
-        monkeypatch.chdir(tmp_path)
-        names: dict[str, object] = {}
-        exec(self.blocks[4], names)
-        assert (tmp_path / "kernel.png").read_bytes().startswith(PNG_SIGNATURE)
+    known = {command.name: {name for one in command.params for name in one.opts} for command in load_commands()}
+    lines = re.findall(r"^torusgp .*$", section("Three lines of shell"), flags=re.MULTILINE)
+    assert len(lines) == 3
+    for _, name, *words in map(shlex.split, lines):
+        assert {word for word in words if word.startswith("-")} <= known[name]
 
-    def test_pictures_and_links_exist(self):
-        targets = re.findall(r"\]\(([^)]+)\)", README.read_text(encoding="utf-8"))
-        assert targets
-        assert all((README.parent / target).is_file() for target in targets)
+
+def test_every_figure_has_a_command_that_repeats_it():
+    rows = re.findall(r"^\| (?!-)(.*) \|$", section("What it does better than what you use now"), flags=re.MULTILINE)[
+        1:
+    ]
+    assert len(rows) >= 5
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
+    for row in rows:
+        command = re.search(r"`make ([a-z-]+)", row.split(" | ")[-1])
+        assert command, row
+        assert command[1] in targets
+
+
+def test_it_is_short():
+    assert len(TEXT.splitlines()) < 150
+
+
+def test_pictures_and_links_exist():
+    targets = re.findall(r"\]\(([^)]+)\)", TEXT)
+    assert targets
+    assert all((ROOT / target).is_file() for target in targets)

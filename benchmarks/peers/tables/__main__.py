@@ -1,0 +1,3 @@
+from benchmarks.peers.tables.comparison import main
+
+main()

@@ -1,0 +1,93 @@
+"""The page of the results: a table for each problem, and every loss named."""
+
+from importlib.metadata import PackageNotFoundError, version
+
+OURS = ("torusgp", "torusgp, terms by hand")
+PACKAGES = ("torusgp", "lightgbm", "pygam", "prophet", "gpytorch", "statsforecast")
+_HEADER = (
+    "# Beside other libraries\n\n"
+    "Six published series and tables. Every method gets the same rows, inputs and holidays, and one thread. "
+    "Seconds are processor time on a shared machine, so only their ratios mean something. Methods that want terms "
+    "(mgcv, pyGAM) are told those of the problem; 'torusgp' is told the columns alone. Boosting has no noise of "
+    "its own: it gets that of rows left out in blocks. In forecasts splines of time run away, so mgcv and pyGAM "
+    "have a straight line instead. The best value of each score is in bold. Below each table stands what torusgp "
+    "loses.\n\n"
+    "Repeat it with `make bench-peers-tables`, the folder of the data in `TORUSGP_DATA`; mgcv takes part where R "
+    "is installed."
+)
+
+
+def write(record):
+    """Markdown of all problems."""
+    parts = [_HEADER, _versions()]
+    for case in record.values():
+        parts.append(_section(case))
+    return "\n\n".join(parts) + "\n"
+
+
+def _versions():
+    found = []
+    for name in PACKAGES:
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            continue
+    return f"Versions: {', '.join(found)}."
+
+
+def _section(case):
+    results = case["results"]
+    keys = [key for key in next(iter(results.values())) if key not in ("details", "clock")]
+    lines = [f"## {case['title']}", ""]
+    lines += [f"{case['rows']:,} rows to learn from, {case['held out']:,} held out; errors in {case['unit']}.", ""]
+    lines += ["| method | " + " | ".join(keys) + " |", "|---|" + "---|" * len(keys)]
+    best = {key: _best(results, key) for key in keys}
+    for label, row in results.items():
+        cells = []
+        for key in keys:
+            text = _number(key, row.get(key))
+            cells.append(f"**{text}**" if label == best[key] else text)
+        lines.append(f"| {label} | " + " | ".join(cells) + " |")
+    lines.append("")
+    lines += [f"{label} failed: `{why}`" for label, why in case["failed"].items()]
+    lines.append(_losses(results))
+    return "\n".join(lines)
+
+
+def _better(key, a, b):
+    """Whether one value of a score is better than another."""
+    return a > b if key == "R2" else a < b
+
+
+def _best(results, key):
+    if key.startswith("coverage"):
+        return None
+    values = {label: row[key] for label, row in results.items() if row.get(key) is not None}
+    return (max if key == "R2" else min)(values, key=values.get) if values else None
+
+
+def _number(key, value):
+    if value is None:
+        return ""
+    return f"{100 * value:.1f} %" if key.startswith("coverage") else f"{value:.4g}"
+
+
+def _losses(results):
+    """Where another method is better than the better one of ours."""
+    ours = [results[label] for label in results if label in OURS]
+    if not ours:
+        return ""
+    sentences = []
+    for key in ("R2", "MASE", "MAE", "pinball", "log loss", "seconds"):
+        mine = [row[key] for row in ours if row.get(key) is not None]
+        if not mine:
+            continue
+        own = max(mine) if key == "R2" else min(mine)
+        ahead = [
+            f"{label} ({_number(key, row[key])})"
+            for label, row in results.items()
+            if label not in OURS and row.get(key) is not None and _better(key, row[key], own)
+        ]
+        if ahead:
+            sentences.append(f"{key}: {', '.join(ahead)} against {_number(key, own)}")
+    return "torusgp loses in " + "; in ".join(sentences) + "." if sentences else "torusgp loses nothing here."

@@ -1,0 +1,77 @@
+"""A table of hourly demand: fit it, forecast the next week from a weather forecast, and see what drives it.
+
+    python examples/forecast.py [picture.png]
+
+The demand is made up: evenings of working days, heating and cooling that depend on the hour, weather that lasts for days.
+"""
+
+import sys
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from torusgp import TableModel
+
+BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#555555"
+
+
+def make_demand(n_weeks=40, seed=3):
+    """Times, temperature and demand in MW, hour by hour."""
+    rng = np.random.default_rng(seed)
+    time = pd.date_range("2024-01-01", periods=n_weeks * 168, freq="h")
+    hour, weekend = time.hour.to_numpy(), time.day_of_week.to_numpy() >= 5
+    season = -np.cos(2 * np.pi * time.day_of_year.to_numpy() / 366)
+    weather = np.zeros(len(time))
+    for i in range(1, len(time)):  # days of warm and of cold weather
+        weather[i] = 0.985 * weather[i - 1] + rng.normal(0, 0.6)
+    temperature = 12 + 9 * season + weather + 4 * np.cos(2 * np.pi * (hour - 15) / 24)
+    evening = np.exp(3 * (np.cos(2 * np.pi * (hour - 19) / 24) - 1))
+    morning = np.exp(4 * (np.cos(2 * np.pi * (hour - 8) / 24) - 1))
+    demand = 400 + np.where(weekend, 60, 140) * evening + np.where(weekend, 10, 90) * morning
+    demand += 6 * np.maximum(15 - temperature, 0) * (0.6 + evening) + 7 * np.maximum(temperature - 22, 0)
+    error = np.zeros(len(time))
+    for i in range(1, len(time)):  # what nobody measures lasts for hours
+        error[i] = 0.9 * error[i - 1] + rng.normal(0, 6)
+    return pd.DataFrame({"time": time, "temperature": temperature, "demand": demand + error})
+
+
+def main(picture="forecast.png"):
+    table = make_demand()
+    known, future = table[:-168], table[-168:]
+    model = TableModel("demand", terms="hour * weekday + hour * temperature + time").fit(known)
+    forecast = model.forecast("7d", future=future.drop(columns="demand"), quantiles=(0.025, 0.5, 0.975))
+    inside = np.mean((future["demand"] >= forecast.quantiles[:, 0]) & (future["demand"] <= forecast.quantiles[:, 2]))
+    error = np.mean(np.abs(future["demand"].to_numpy() - forecast.mean))
+    print(f"mean absolute error {error:.1f} MW; 95 % intervals contain {inside:.0%} of the week")
+
+    figure = plt.figure(figsize=(10, 5.6), layout="constrained")
+    top, bottom = figure.subfigures(2, 1, height_ratios=(1.15, 1))
+    axes = top.subplots()
+    recent = known[-4 * 24 :]
+    axes.plot(recent["time"], recent["demand"], color=GREY, label="history")
+    axes.fill_between(forecast.times, *forecast.quantiles[:, [0, 2]].T, color=BLUE, alpha=0.25, label="95 % interval")
+    axes.plot(forecast.times, forecast.mean, color=BLUE, label="forecast")
+    axes.plot(future["time"], future["demand"], ".", color=ORANGE, markersize=3, label="what happened")
+    axes.set(ylabel="demand (MW)", title="The next week, from a forecast of the temperature")
+    axes.legend(ncols=4, loc="upper center", frameon=False)
+    axes.set_ylim(top=axes.get_ylim()[1] + 0.15 * np.ptp(axes.get_ylim()))
+    left, right = bottom.subplots(1, 2)
+    hours = pd.date_range("2024-05-06", periods=168, freq="h")
+    week = model.predict(pd.DataFrame({"time": hours, "temperature": 15.0}))["mean"].to_numpy()
+    for day, name, colour in ((0, "Monday", BLUE), (5, "Saturday", ORANGE)):
+        left.plot(range(24), week[24 * day : 24 * (day + 1)], color=colour, label=name)
+    left.set(xlabel="hour of the day", ylabel="demand (MW)", title="At 15 °C", xticks=range(0, 25, 6))
+    left.legend(frameon=False)
+    degrees = np.linspace(known["temperature"].quantile(0.01), known["temperature"].quantile(0.99), 60)
+    for hour, colour in ((3, BLUE), (19, ORANGE)):
+        at = pd.DataFrame({"time": pd.Timestamp("2024-05-06") + pd.Timedelta(hours=hour), "temperature": degrees})
+        right.plot(degrees, model.predict(at)["mean"], color=colour, label=f"{hour}:00")
+    right.set(xlabel="temperature (°C)", ylabel="demand (MW)", title="On a Monday")
+    right.legend(frameon=False)
+    figure.savefig(picture, dpi=110)
+    print(f"Drawn: {picture}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
