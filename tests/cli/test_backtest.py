@@ -74,7 +74,7 @@ def test_options_are_those_of_fit():
         {line.split()[0] for line in run(name, "--help").stdout.splitlines() if line.strip().startswith("--")}
         for name in ("fit", "backtest")
     ]
-    own = {"--holdout", "--holdout-from", "--refit"}
+    own = {"--by", "--holdout", "--holdout-from", "--refit"}
     assert listed[0] - own <= listed[1]
 
 

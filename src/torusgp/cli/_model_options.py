@@ -62,6 +62,13 @@ def model_options():
             str | None,
             typer.Option(help="Formula of inputs, such as 'hour * temperature + weekday'.", metavar="FORMULA"),
         ] = None,
+        lags: Annotated[
+            list[str] | None,
+            typer.Option(help="Column, and spans of moving means that are inputs.", metavar="COLUMN=SPAN,SPAN"),
+        ] = None,
+        holidays: Annotated[
+            str | None, typer.Option(help="Country whose holidays are an input, such as AU-VIC.", metavar="CODE")
+        ] = None,
         time_column: Annotated[
             str | None,
             typer.Option("--time", help="Column of times or numbers that orders the rows.", metavar="COLUMN"),
@@ -109,6 +116,8 @@ def model_options():
             to_calendar(calendar),
             inputs=inputs,
             terms=terms,
+            lags=to_lags(lags),
+            holidays=holidays,
             time=time_column,
             timezone=timezone,
             whole_days=whole_days,
@@ -139,6 +148,18 @@ def to_calendar(text):
         return None
     column, cycles = split_pair(text, "--calendar", "time=day,week,year")
     return {column: [cycle.strip() for cycle in cycles.split(",") if cycle.strip()]}
+
+
+def to_lags(texts):
+    """Columns and spans of ``--lags``.
+
+    Examples
+    --------
+    >>> to_lags(["temperature=3h,24h"])
+    {'temperature': ['3h', '24h']}
+    """
+    pairs = [split_pair(text, "--lags", "temperature=3h,24h") for text in texts or []]
+    return {column: [one.strip() for one in spans.split(",") if one.strip()] for column, spans in pairs} or None
 
 
 def to_redundancy(text):

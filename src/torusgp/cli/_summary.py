@@ -37,6 +37,35 @@ def print_summary(summary, facts):
         console.print(Text("Shares are those of what repeats; slopes are not part of the variance."))
 
 
+def print_levels(summary, facts):
+    """Print a table of the models of the levels of a column.
+
+    Parameters
+    ----------
+    summary : dict
+        See :meth:`torusgp.tables.models.PanelModel.summary`.
+    facts : dict of str to str
+        More lines, such as where the models are.
+    """
+    from rich.console import Console
+
+    table = _table()
+    table.add_column(_text(summary["by"]), overflow="fold")
+    for name in ("rows fitted", "RMSE", "R2", "95 % intervals contain"):
+        table.add_column(name, justify="right")
+    for level, one in summary["levels"].items():
+        scores = one["holdout"]
+        told = ["", "", ""]
+        if scores is not None:
+            r2 = "not known" if scores["r2"] is None else f"{scores['r2']:.4f}"
+            told = [f"{scores['rmse']:.4g}", r2, f"{100 * scores['coverage']:.1f} %"]
+        table.add_row(_text(level), f"{one['rows']['fitted']:,}", *told)
+    console = Console()
+    console.print(table)
+    console.print()
+    console.print(_facts({"target": summary["target"]} | facts))
+
+
 def summary_facts(summary):
     """Lines about rows, model and hold-out.
 

@@ -643,7 +643,7 @@ class SufficientStatistics:
         statistics : LinearStatistics
             In the units of the targets.
         center : ndarray of shape (n_outputs,)
-            What was taken off.
+            What was subtracted.
         """
         index_set = self.index_set if index_set is None else index_set
         if not self.holds(index_set):

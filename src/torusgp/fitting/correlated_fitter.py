@@ -311,7 +311,7 @@ class SeriesColumns:
 
     @property
     def n_columns(self) -> int:
-        """Number of columns, plain ones included."""
+        """Number of components, plain columns included."""
         plain = self.series.rows.plain
         return 2 * len(self.frequencies) - 1 + (0 if plain is None else plain.shape[1])
 

@@ -317,7 +317,7 @@ class FittedTorusGP:
         values = self.values(X, draws.reshape(len(draws), -1)).reshape(len(X), -1, n_samples)
         return values + self.offset[:, None]
 
-    def _waves(self) -> NDArray[np.float64]:
+    def _wave_numbers(self) -> NDArray[np.float64]:
         """Wave numbers of the frequencies along the inputs, shape (n_inputs, n_frequencies)."""
         torus, period = self.prior.torus, self.parameters.period
         cell = period if period.ndim == 2 else np.diag(period)
@@ -334,7 +334,7 @@ class FittedTorusGP:
         """
         weights = self.posterior.weights
         points, predictor = self._located(X)
-        result = predictor.gradient(points, weights[: self.n_fourier], self._waves())
+        result = predictor.gradient(points, weights[: self.n_fourier], self._wave_numbers())
         for slope, column in zip(self._slopes(), self.prior.columns, strict=True):
             result[:, column.input] += slope
         result[:, self._without_gradient()] = np.nan
@@ -352,7 +352,7 @@ class FittedTorusGP:
 
     def gradient_variance(self, X: NDArray[Any]) -> NDArray[np.float64]:
         """Posterior variances of the derivatives, shape (n_samples, n_inputs, n_outputs)."""
-        (phases, predictor), waves = self._located(X), self._waves()
+        (phases, predictor), waves = self._located(X), self._wave_numbers()
         outputs = range(self.n_outputs)
         result = np.stack([predictor.gradient_variance(phases, waves, output) for output in outputs], axis=-1)
         if self.prior.columns:

@@ -19,6 +19,7 @@ from torusgp.tables.models._holdout import hold_out
 from torusgp.tables.models._parameters import check_parameters
 from torusgp.tables.models._predictions import predict_rows
 from torusgp.tables.models._regressors import fit_regressor
+from torusgp.tables.models._repeats import repeated_times
 from torusgp.tables.models._rows import TABLE, Rows, find_complete, numbered, read_noise, to_table, unless_input
 from torusgp.tables.models._slopes import estimate_slopes
 from torusgp.tables.models._summary import part_stds, summarise
@@ -71,6 +72,14 @@ class TableModel(BaseEstimator):
         expression over names of columns, such as ``Slope("time") + Line("temperature")``, where cycles are called
         "hour_of_day" and so on. Time is in years of 365.25 days since the first row where it has dates, else in its own
         units. Inputs that are named elsewhere and not in terms make up one product beside them.
+    lags : dict of str to sequence of str, optional
+        Moving means of columns, such as ``{"temperature": ["3h", "24h"]}``: inputs called ``temperature_3h`` and
+        ``temperature_24h``, over the time up to each row (min, h, d or w; numbers where numbers order the rows). They
+        are not known where less than half of it has rows: at the beginning, and after gaps; such rows are left out of
+        fits. Predictions know the last of the rows that were fitted.
+    holidays : str, optional
+        Country, or part of it, whose public holidays and the days before and after them are a category called
+        "holidays", such as "AU-VIC"; needs the library of this name.
     time : str, optional
         Column of times or numbers that orders the rows; by default that of the calendar, or the only column of times
         where time is an input.
@@ -170,6 +179,8 @@ class TableModel(BaseEstimator):
         *,
         inputs=None,
         terms=None,
+        lags=None,
+        holidays=None,
         time=None,
         timezone=None,
         whole_days=True,
@@ -190,6 +201,8 @@ class TableModel(BaseEstimator):
         self.calendar = calendar
         self.inputs = inputs
         self.terms = terms
+        self.lags = lags
+        self.holidays = holidays
         self.time = time
         self.timezone = timezone
         self.whole_days = whole_days
@@ -288,8 +301,16 @@ class TableModel(BaseEstimator):
         columns = inputs.read(frame, source)
         order = inputs.read_order(frame, source, columns)
         scale = read_noise(frame, self._scale_column, source, inputs)
-        needed = [y, *columns.values(), *unless_input(order, columns), *unless_input(scale, columns)]
+        inputs = inputs.with_history(frame, source, order)
+        repeated = repeated_times(frame, order, source)
+        if repeated is not None:
+            warnings.warn(repeated, stacklevel=3)
+        lagged = {lag.name: columns[lag.name] for lag in inputs.lags}
+        own = [column for name, column in columns.items() if name not in lagged]
+        needed = [y, *own, *unless_input(order, columns), *unless_input(scale, columns)]
         complete = find_complete(needed, source, self.drop_missing)
+        for column in lagged.values():  # of the first rows nothing is known of the time before
+            complete = complete & column.notna().to_numpy()
         self.n_dropped_ = int(np.sum(~complete))
         if complete.sum() < FEWEST_ROWS:
             raise TableError(f"{source} has {complete.sum()} complete rows; {FEWEST_ROWS} or more are needed.")
@@ -518,12 +539,12 @@ class TableModel(BaseEstimator):
             None if scale is None else scale[complete].fillna(self._typical_scale).to_numpy(),
         ), complete
 
-    def read_as(self, *, decimal=None, date_format=None):
+    def read_as(self, *, decimal=None, date_format=None, drop_missing=None):
         """Read the tables that follow in another way than those that were fitted.
 
         Parameters
         ----------
-        decimal, date_format : str, optional
+        decimal, date_format, drop_missing : optional
             See :class:`TableModel`; by default as before.
 
         Returns
@@ -533,7 +554,7 @@ class TableModel(BaseEstimator):
         given = {"decimal": decimal, "date_format": date_format}
         changes = {name: value for name, value in given.items() if value is not None}
         self.inputs_ = replace(self.inputs_, **changes)
-        return self.set_params(**changes)
+        return self.set_params(**changes, **({} if drop_missing is None else {"drop_missing": drop_missing}))
 
     # What was learned --------------------------------------------------------------------------------------------
 
