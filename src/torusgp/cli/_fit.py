@@ -128,9 +128,9 @@ def add_fit(app):
             if as_json:
                 print_json({"model": str(place), "data": str(data), "seconds": seconds, **summary})
             elif by is not None:
-                print_levels(summary, {"time": f"{seconds:.1f} s", "written to": str(place)})
+                print_levels(summary, {"fitted in": f"{seconds:.1f} s", "written to": str(place)})
             else:
-                print_summary(summary, {"time": f"{seconds:.1f} s", "written to": str(place)})
+                print_summary(summary, {"fitted in": f"{seconds:.1f} s", "written to": str(place)})
 
 
 def fit_file(model, path, output, holdout=None, start=None, refit=True, verbose=0):
