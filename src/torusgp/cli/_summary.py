@@ -81,13 +81,10 @@ def summary_facts(summary):
     rows, holdout = summary["rows"], summary["holdout"]
     dropped = f" ({rows['dropped']:,} dropped, which missed a value)" if rows["dropped"] else ""
     facts = {"target": summary["target"], "rows fitted": f"{rows['fitted']:,}{dropped}"}
-    if rows["redundancy"] > 1:
-        found = rows.get("redundancy_found")  # absent from files of before it was told
-        estimate = "" if found is None else f" (estimate: {with_error(found, rows['redundancy_std'])})"
-        facts["effective rows"] = (
-            f"{rows['effective']:,.0f}, one for each {rows['redundancy']:.3g}, as errors are autocorrelated{estimate}"
-        )
-    elif rows["redundancy_is"] == "estimated":
+    if rows["redundancy"] != 1:
+        each = f", one for each {rows['redundancy']:.3g}" if rows["redundancy"] > 1 else ""
+        facts["effective rows"] = f"{rows['effective']:,.0f}{each}, as errors are autocorrelated"
+    elif rows.get("errors") == "not clearly autocorrelated":
         facts["effective rows"] = "all: errors are not clearly autocorrelated"
     if summary["calendar"]:
         clock = summary["clock"]

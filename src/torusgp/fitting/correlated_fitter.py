@@ -210,7 +210,9 @@ class CorrelatedFitter(Fitter):
         own = moments.moments(learned.index_set)
         outcome = replace(outcome, learned=replace(learned, parameters=parameters))
         fit = self.finish(outcome, statistics, own)
-        return replace(fit, fitted=with_process(fit.fitted, series, noise))
+        redundancy = len(series.rows) / fit.fitted.effective_sample_size
+        std = None if fit.period_std is None else fit.period_std * np.sqrt(max(1.0, redundancy))
+        return replace(fit, fitted=with_process(fit.fitted, series, noise), period_std=std)
 
 
 def with_process(fitted: FittedTorusGP, series: Series, noise: Autocovariance) -> FittedTorusGP:

@@ -77,7 +77,7 @@ class TestTerms:
         kernel = Product((Circle("hour_of_day", 24),)) + Slope("when") + Slope("price")
         kernel = kernel + Line("temperature") + Category("shop")
         model = TorusGPRegressor(kernel, n_components=101).fit(X, y)
-        plain = clone(fitted).set_params(redundancy=1).fit(frame)
+        plain = clone(fitted).set_params(errors="independent").fit(frame)
         np.testing.assert_allclose(plain.model_.coef_, model.coef_, rtol=1e-8, atol=1e-10)
 
     def test_forecasts_need_the_columns_and_take_new_levels(self, fitted, frame):
@@ -98,7 +98,12 @@ class TestTerms:
 
     def test_levels_are_the_same_however_they_are_written(self, frame, tmp_path):
         number = frame["shop"].map({"north": 1, "south": 2, "east": 3})
-        options = {"calendar": {"when": ["day"]}, "terms": Category("shop"), "n_components": 41, "redundancy": 1}
+        options = {
+            "calendar": {"when": ["day"]},
+            "terms": Category("shop"),
+            "n_components": 41,
+            "errors": "independent",
+        }
         forms = [number, number.astype(float), number.astype(str)]
         found = [TableModel("y", **options).fit(frame.assign(shop=shop)) for shop in forms]
         for other in found[1:]:

@@ -90,7 +90,7 @@ def test_noise_alone_is_called_so(tmp_path):
     frame["load"] = np.random.default_rng(1).normal(size=len(frame))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # which say the same
-        table = TableModel("load", calendar={"time": ["day", "week"]}, n_components=51, redundancy=1)
+        table = TableModel("load", calendar={"time": ["day", "week"]}, n_components=51, errors="independent")
         table.fit_and_evaluate(frame).save(tmp_path / "model.npz")
     assert table.scores_.r2 < 0.01
     page = make_page(tmp_path)
@@ -150,7 +150,9 @@ class TestDays:
             frame = make_days(24 * 60 if has_hours else 210, every=every)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
-                table = TableModel("sales", calendar={"time": ["week"]}, n_components=n_components, redundancy=1)
+                table = TableModel(
+                    "sales", calendar={"time": ["week"]}, n_components=n_components, errors="independent"
+                )
                 table.fit(frame).save(tmp_path / "model.npz")
             frame.to_csv(tmp_path / "rows.csv", index=False)
             is_known = n_components > 7

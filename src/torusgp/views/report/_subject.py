@@ -298,5 +298,5 @@ class Subject:
 
 
 def _rows_as_one(model, n_rows):
-    ratio = 1.0 if n_rows is None else n_rows / float(model.n_samples_seen_)
+    ratio = 1.0 if n_rows is None else n_rows / model.fitted_.effective_sample_size
     return 1.0 if np.isclose(ratio, 1.0, rtol=1e-9) else ratio
