@@ -41,11 +41,11 @@ def test_intervals_start_narrow_and_grow_to_those_of_any_time(fitted):
 def test_means_start_from_where_the_series_is(fitted):
     frame = make_table()
     last = frame["load"].iloc[-1] - fitted.predict(frame[["time"]][-1:])["mean"].iloc[0]
-    forecast = fitted.forecast("2d")
+    forecast = fitted.forecast("14d")
     apart = forecast.mean - fitted.predict(pd.DataFrame({"time": forecast.times}))["mean"].to_numpy()
     assert np.sign(apart[0]) == np.sign(last)
     assert abs(apart[0] - MEMORY * last) < 0.15 * abs(last)
-    assert abs(apart[30]) < 0.2 * abs(apart[0]) + 0.05
+    assert np.abs(apart[-24:]).max() < 0.1 * abs(apart[0])
 
 
 def test_the_order_of_rows_does_not_matter(fitted):
@@ -89,7 +89,7 @@ class TestBacktests:
     def test_they_equal_those_of_new_fits_but_for_what_is_learned(self):
         frame = make_table()
         once, each = (model().backtest(frame, 12, 3, refit=refit).forecasts for refit in (False, True))
-        assert np.abs(once["mean"] - each["mean"]).max() < 0.1 * once["std"].min()
+        assert (np.abs(once["mean"] - each["mean"]) / once["std"]).max() < 0.2
 
     def test_the_next_hours_are_better_known_than_those_of_tomorrow(self):
         found = model().backtest(make_table(60), 24, 20, refit=False).to_frame()
