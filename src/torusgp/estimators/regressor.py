@@ -240,7 +240,8 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
             and counts every row once. It stays when all is done; delete it to start anew.
         X_gradient : array-like of shape (n_points, n_features), optional
             Points where derivatives of the function were observed; X and y may then be None, which leaves the function
-            unknown up to a constant. Or a source of rows, whose targets are derivatives along all inputs.
+            unknown up to a constant. Or a source of rows or a Dask collection, whose targets are derivatives along all
+            inputs.
         gradient : array-like of shape (n_points, n_features) or (n_points, n_features, n_outputs), optional
             Observed derivatives along the inputs, in units of y per unit of the input: minus a force. Not a number
             where one was not observed. Those along each input have a noise variance of their own.
@@ -277,12 +278,15 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
             raise ValueError(f"time is for rows whose noise is correlated, but noise is {self.noise!r}.")
         if observed.is_given and (self.noise_kernel is not None or likelihood.needs_passes):
             raise ValueError("gradient goes with likelihood='normal' and without noise_kernel: leave one of them out.")
+        if is_dask(X_gradient) and not is_dask(X):
+            raise ValueError(
+                "X_gradient is a Dask collection, but X is not: make both of them collections, or X_gradient an array, "
+                "as its compute() gives it."
+            )
         if is_dask(X):
-            if observed.is_given:
-                raise ValueError("gradient is for arrays and sources in this process, not for Dask collections.")
             if self.noise_kernel is not None:
                 return fit_blocks_with_noise(self, X, y, sample_weight, scale)
-            return fit_blocks(self, X, y, sample_weight, scale, checkpoint)
+            return fit_blocks(self, X, y, sample_weight, scale, checkpoint, observed)
         if streamed and self.noise_kernel is not None:
             return fit_source_with_noise(self, X, y, sample_weight, scale, checkpoint)
         if streamed:

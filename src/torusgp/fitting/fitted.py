@@ -131,8 +131,12 @@ class FittedTorusGP:
             return n_samples
         known = 1 - self.posterior.shares(0)
         known[0] = 0.0  # the constant, which is known whatever the noise
-        ratios = float(self.noise_variance[0]) * np.diagonal(self.moments.precision) / np.diagonal(self.gram)
-        return n_samples * float(np.average(ratios, weights=known)) if known.any() else n_samples
+        plain = np.diagonal(self.gram)
+        known[plain <= 0] = 0.0  # as a sine that vanishes on all rows
+        if not known.any():
+            return n_samples
+        precision = float(self.noise_variance[0]) * np.diagonal(self.moments.precision)
+        return n_samples * float(known @ (precision / np.where(plain > 0, plain, 1.0)) / known.sum())
 
     @property
     def gram(self) -> NDArray[np.float64]:

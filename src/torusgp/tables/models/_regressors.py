@@ -9,6 +9,7 @@ from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.fitting.noise_models import CorrelatedNoise
 from torusgp.fitting.schedule import limited_blas
 from torusgp.kernels.axes import Category, Circle, Line, Sum
+from torusgp.tables.models._rows import row_times
 from torusgp.tables.models._terms import category_inputs, with_single_effects
 
 _FEW_COMPONENTS = 401  # at most, of a fit from which an effective sample size is estimated
@@ -35,7 +36,9 @@ def fit_regressor(table, rows):
             **options,
         )
         times = row_times(inputs, rows.order) if in_order else None
-        model.fit(rows.X, rows.y, noise_scale=rows.scale, time=times)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Errors come in runs", UserWarning)  # which the table tells itself
+            model.fit(rows.X, rows.y, noise_scale=rows.scale, time=times)
         if in_order and model.noise_process_ is None:  # what is for correlated errors only is not needed
             model.set_params(kernel=inputs.expression(rows.X), noise="white").fit(
                 rows.X, rows.y, noise_scale=rows.scale
@@ -68,18 +71,6 @@ def _fit_likelihood(table, rows, kernel, options, likelihood, in_order):
 def noise_in_time(inputs):
     """Correlated noise, whose times are an input if the model has the time."""
     return CorrelatedNoise(time=inputs.time) if inputs.needs_time else CorrelatedNoise()
-
-
-def row_times(inputs, order):
-    """Times of rows as numbers, in days where they are dates; None if they are an input of the regressor."""
-    if inputs.needs_time:
-        return None
-    if order.dtype.kind != "M":
-        return order.to_numpy(dtype=float)
-    import pandas
-
-    times = order if order.dt.tz is None else order.dt.tz_convert("UTC").dt.tz_localize(None)
-    return ((times - pandas.Timestamp(0)) / pandas.Timedelta(days=1)).to_numpy(dtype=float)
 
 
 def noise_kernel(names, inputs):

@@ -24,10 +24,25 @@ def warn_about(table, rows):
     messages = [*_of_length_scales(table), *_of_turns(few, table.inputs_.has_time_slope)]
     # what follows from a cause that is told is not told, too
     messages += _of_outliers(outliers) or _of_error_bars(table)
+    messages += [] if few else _of_runs(table)
     if table.scores_ is not None:
         messages += _of_scores(table, bool(few), outliers is not None)
     for message in messages:
         warnings.warn(message, stacklevel=3)
+
+
+def _of_runs(table):
+    """Errors that are correlated for longer than the rows can tell."""
+    process = table.model_.fitted_.noise_process
+    if process is None or not process.autocovariance.is_cut_off:
+        return []
+    hint = f"If the level changes steadily, {word('slope')} takes that into account."
+    if table.inputs_.has_time_slope:
+        hint = "Does the level move in other ways than along a line?"
+    return [
+        f"Errors come in runs longer than {process.autocovariance.n_lags} rows, longer than {table.n_rows_} rows can "
+        f"tell: standard errors of slow effects may be too small. {hint}"
+    ]
 
 
 def _of_length_scales(table):

@@ -152,7 +152,7 @@ def rows_learned(subject):
     -------
     str
     """
-    total = float(subject.model.n_samples_seen_)
+    total = float(subject.model.fitted_.effective_sample_size)
     weight = number(np.round(total), 6) if total >= 100 else number(total, 3)
     if subject.n_rows is None:
         return f"rows whose weights add up to {weight}"
