@@ -12,8 +12,7 @@ from scipy.special import ndtr, ndtri
 from sklearn.utils import check_random_state
 
 from torusgp.fitting.likelihoods import check_likelihood
-from torusgp.tables.models._regressors import row_times
-from torusgp.tables.models._rows import Rows
+from torusgp.tables.models._rows import Rows, row_times
 from torusgp.tables.models._slopes import inflated_std, inflation_roots
 from torusgp.views.scores import LEVELS, Scores
 
