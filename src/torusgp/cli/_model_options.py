@@ -108,6 +108,7 @@ def model_options():
         errors: Annotated[
             str, typer.Option(help="independent if errors of neighbouring rows are.", metavar="auto|independent")
         ] = "auto",
+        unit: Annotated[str, typer.Option(help="Unit of the target, such as MW.", metavar="UNIT")] = "",
         drop_missing: Annotated[bool, drop_missing_option()] = False,
     ):
         return TableModel(
@@ -131,6 +132,7 @@ def model_options():
             kernel=kernel,
             n_components="auto" if components is None else components,
             drop_missing=drop_missing,
+            unit=unit,
         )
 
     return make

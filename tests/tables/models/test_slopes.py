@@ -111,7 +111,7 @@ def fitted(sales):
 class TestTables:
     def test_forecasts_of_what_grows(self, sales, fitted):
         plain = TableModel("sales", calendar={"date": ["week", "year"]}, n_components=101)
-        with pytest.warns(UserWarning, match=r"level has changed.*above.*terms='slope\(time\)'"):
+        with pytest.warns(UserWarning, match=r"come in runs.*terms='slope\(time\)'"):
             plain.fit_and_evaluate(sales, start="2023-01-01")
         assert plain.scores_.coverage < 0.85
         assert plain.scores_.is_biased

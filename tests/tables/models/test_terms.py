@@ -12,11 +12,9 @@ from torusgp.kernels.axes import Product
 from torusgp.tables.models import TableModel
 from torusgp.tables.models._terms import (
     check_terms,
-    is_searched,
     named_inputs,
     rename_time,
-    with_found_periods,
-    with_learned_scales,
+    with_single_effects,
 )
 from torusgp.tables.models._time_axis import YEAR
 from torusgp.tables.reading import TableError
@@ -158,18 +156,9 @@ class TestExpressions:
         assert rename_time(None, "date") is None
         check_terms(terms)
 
-    def test_learned_values_are_starting_points(self):
-        rng = np.random.default_rng(0)
-        X = pd.DataFrame({"t": rng.uniform(0, 100, 300), "s": rng.choice(["a", "b", "c"], 300)})
-        y = np.sin(2 * np.pi * X["t"] / 7) + (X["s"] == "a") + 0.1 * rng.normal(size=300)
-        kernel = Circle("t", 7.01, period_bounds=(6.0, 8.0)) * Category("s") + Slope("t")
-        model = TorusGPRegressor(kernel).fit(X, y)
-        first, second = with_learned_scales(kernel, model.fitted_).terms[0].factors
-        scales = model.fitted_.prior.scales(model.fitted_.parameters)[0]
-        assert (first.length_scale, second.length_scale) == pytest.approx(scales)
-        circle = with_found_periods(kernel, model.fitted_).terms[0].factors[0]
-        assert circle.period == pytest.approx(7, abs=0.02)
-        assert not circle.learns_period
-        assert len(with_found_periods(kernel, model.fitted_, alone=True).terms) == 1
-        assert not is_searched(kernel)
-        assert is_searched(Circle("t", "auto") + Line("t"))
+    def test_a_product_of_circles_has_their_own_effects_beside_it(self):
+        day, week = Circle("t", 24), Circle("t", 168)
+        names = [len(term.factors) for term in with_single_effects(day * week).terms]
+        assert names == [2, 1, 1]
+        for kernel in (day, day + week, (day * week).limited(1), day * Line("t"), Circle("t", "auto") * day):
+            assert with_single_effects(kernel) is kernel
