@@ -115,3 +115,13 @@ def test_intervals_hold_at_every_horizon():
 def test_future_rows_are_still_checked(fitted):
     with pytest.raises(TableError, match="overlap the past"):
         fitted.forecast("1d", make_table()[["time"]][-3:])
+
+
+def test_scattered_rows_that_vary_quickly_are_fitted():
+    """Rows that share a cell of time are almost the same where noise is smooth, but no covariance is singular."""
+    rng = np.random.default_rng(0)
+    x = np.sort(rng.uniform(0, 1, 600))
+    frame = pd.DataFrame({"x": x, "y": np.cos(2 * np.pi * 40 * x) + 0.1 * rng.normal(size=600)})
+    with pytest.warns(UserWarning, match="little evidence that y repeats"):
+        table = TableModel("y", {"x": 1}, time="x", n_components=21).fit(frame)
+    assert np.isfinite(table.predict(frame)["std"]).all()
