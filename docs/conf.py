@@ -95,6 +95,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "capture_repr": (),  # what a line returns is not shown, what it prints is
     "remove_config_comments": True,
+    "thumbnail_size": (640, 448),
     "image_srcset": ["2x"],  # sharp on screens of double density
     "min_reported_time": 1e6,  # how long a build took is of no interest to readers
     "write_computation_times": False,

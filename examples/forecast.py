@@ -2,7 +2,7 @@
 
     python examples/forecast.py [picture.png]
 
-The demand is made up: evenings of working days, heating and cooling that depend on the hour, weather that lasts for days.
+The demand is made up: evenings of working days, heating and cooling that depend on the hour, weather that lasts.
 """
 
 import sys
