@@ -319,7 +319,7 @@ def test_impossible_rows_are_refused(rows, message, method):
     [
         ({"learn": ("lengthscale",)}, r"learn holds \['lengthscale'\]; it may hold \['length_scale'"),
         ({"learn": "length_scale"}, "collection of names"),
-        ({"backend": "gpu"}, "backend must be 'auto', 'dense', 'finufft', 'type3', 'torch', got 'gpu'"),
+        ({"backend": "gpu"}, "backend must be 'auto', 'dense', 'finufft', 'type3', 'blocks', 'torch', got 'gpu'"),
         ({"kernel": "rbf"}, "Unknown family 'rbf'"),
         ({"index_set": "cross"}, "index_set must be an IndexSet or one of"),
         ({"index_set": tensor(3, 1)}, "index_set has dimension 3, but the torus has 2"),
