@@ -15,7 +15,7 @@ from math import comb
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from torusgp.fitting.learning import Learned, maximise, sum_over_outputs
+from torusgp.fitting.learning import Learned, evidences, maximise
 from torusgp.fitting.moves import PeriodMoves
 from torusgp.fitting.parameters import Parameters
 from torusgp.fitting.prior import DERIVATIVE_NOISE, NOISE, Prior, scale_name
@@ -31,7 +31,7 @@ _FEW_DIMENSIONS = 3  # up to here every length scale is learned on its own from 
 _MOST_TOGETHER = 1001  # columns, at most, while all dimensions share one
 _ROOM, _MORE_ROOM = 1.5, 3.0  # factors by which the length scale of a line may grow before its circle has to
 _HALF = 0.5  # of the variance of a term, at least, is in the first set
-_SCOUT_STEPS = 8  # iterations from each start, before the best one goes on
+_SCOUT_STEPS = 5  # iterations from each start, before the best one goes on
 _TIE = 0.5  # difference in log evidence between starts that decides nothing
 _SETTLED = 0.02  # change of the logarithm of a length scale up to which the set is kept
 _NEGLIGIBLE_GAIN = 0.1  # gain in log evidence that ends the exchange of sets
@@ -298,7 +298,7 @@ class Schedule:
             return found
         linear = self.provider(found.index_set, found.parameters)
         variances = self.prior.variances(found.parameters, found.index_set.frequencies)
-        value = sum_over_outputs(linear, variances, found.parameters[NOISE]).log_evidence
+        value = sum(one.log_evidence for one in evidences(linear, variances, found.parameters[NOISE]))
         return replace(found, log_evidence=value)
 
 
