@@ -18,58 +18,63 @@ from torusgp.cli._options import (
     split_pair,
 )
 from torusgp.cli._summary import print_summary
-from torusgp.kernels.axes import Category, Line, Slope, Sum
 from torusgp.storage.files import write_together
 from torusgp.tables.models import TableModel, words_of_the_command
 from torusgp.tables.reading import read_table, text_layout
 
-_HELP = """Fit a model to a table, to predict one of its columns from others that repeat.
+_HELP = """Fit a model to a table, to predict one of its columns from the others.
 
-DATA is a CSV file (.csv, .tsv, or compressed .csv.gz) or a Parquet file. Each --period names a column of numbers and
-the period with which it repeats, in its own units; a column may be given several times. --calendar names a column of
-times and the cycles of the calendar that matter; beside day, the others count whole days, unless --moving-days is
-given, which suits what goes on around midnight.
+DATA is a CSV file (.csv, .tsv, or compressed .csv.gz) or a Parquet file. Without further options all columns are
+inputs, by their type: numbers have smooth effects; text, booleans and numbers with two values have an effect for each
+value; times have slow change and the cycles of day, week and year that they have gone through twice. All of them may
+interact. Columns that are not used are named, with the reason.
 
-Decimal commas (where semicolons are the separator) and dates such as 31.01.2024 are read without being asked.
---decimal and --date-format say how numbers and times are written where that is not plain; predict then reads later
-files in the same way.
+--inputs names the columns to use; words for cycles of the calendar are inputs, too: minute, hour, weekday, month,
+quarter and year. --terms says which of them interact: * is for inputs that do, + for effects that add up. In it,
+line(x), slope(x), category(x), circle(x, 360) and circle(x, auto) say what an input is; slope(time) is for a target
+that also grows or falls steadily, such as sales: forecasts go on along it. Names with signs are put into quotes.
 
-Some rows are held out to evaluate the model: the last fifth in time if a column orders the rows (the calendar's, or
---time), else a random fifth. The figures that are printed come from a model that had not seen them; afterwards the
+--period names a column of numbers and the period with which it repeats, in its own units; auto finds it. --calendar
+names a column of times and its cycles: some of hour, day, week, month, quarter and year. Beside day, longer ones count
+whole days, unless --moving-days is given, which suits what goes on around midnight. What these options name and
+--terms does not is one product beside the terms.
+
+Times may be text, such as 2024-01-31 13:30, or seconds or milliseconds since 1970. Decimal commas (where semicolons
+are the separator) and dates such as 31.01.2024 are read without being asked. --decimal and --date-format say how
+numbers and times are written where that is not plain; predict then reads later files in the same way.
+
+Some rows are held out to evaluate the model: the last fifth in time if a column orders the rows (that of the calendar,
+or --time), else a random fifth. The figures that are printed come from a model that had not seen them; afterwards the
 model is fitted to all rows, unless --no-refit is given.
 
 Where time orders the rows, their noise is usually autocorrelated, like weather that lasts for days: then the effective
 sample size is smaller than the number of rows. It is estimated and taken into account; --redundancy 1 takes rows for
 independent.
 
-What does not repeat is added by --slope, --line and --category, each as often as there are such columns: a straight
-line, a smooth curve, or a level for each value. The word "time" stands for the time of a row: --slope time is for a
-target that also grows or falls steadily, such as sales; forecasts go on along it. Times are in years since the first
-row, or in the units of --time if that holds numbers.
-
 --noise-column names known standard deviations of the target: rows count by them. Their common factor is learned and
 printed; 1 means that the error bars are right. If it is much larger, there may be another period: look for two, whose
 effects add up.
 
 --likelihood is for targets that are not normal: counts (poisson, or negative_binomial where they vary more, with
---exposure for rows that count for longer), positive numbers (gamma), zeros and ones (bernoulli), outliers (student_t).
---noise-by names inputs that the size of the noise depends on, such as hour_of_day or temperature.
+--exposure for rows that count for longer), positive numbers (log_normal, gamma), zeros and ones (bernoulli), outliers
+(student_t). --noise-by names inputs that the size of the noise depends on, such as hour or temperature.
 
 \b
 Examples:
-  torusgp fit demand.csv --target demand --calendar time=day,week,year
+  torusgp fit sales.csv --target sales
+  torusgp fit demand.csv --target demand --inputs hour,weekday,temperature
+  torusgp fit demand.csv --target demand \\
+      --terms "hour * weekday + hour * temperature + time + slope(price)"
   torusgp fit demand.csv --target demand --calendar time=day,week,year \\
       --timezone Australia/Melbourne --holdout-from 2014-01-01 -o model.npz
   torusgp fit demand.csv --target demand --calendar time=day,week \\
       --date-format "%d/%m/%Y %H:%M" --decimal ,
-  torusgp fit sales.csv --target sales --calendar date=week,year \\
-      --slope time --category holiday --line temperature
-  torusgp fit bicycles.csv --target count --calendar time=day,week,year \\
-      --likelihood negative_binomial --line rain
+  torusgp fit bicycles.csv --target count --likelihood negative_binomial \\
+      --terms "hour * weekday + year + rain"
   torusgp fit angles.csv --target energy --period phi=360 --period psi=360
   torusgp fit star.csv --target mag --period time=auto --noise-column mag_err
   torusgp fit star.csv --target mag --noise-column mag_err \\
-      --period time=auto --period time=auto --max-interaction 1
+      --terms "circle(time, auto) + circle(time, auto)"
 """
 
 
@@ -94,14 +99,17 @@ def add_fit(app):
         calendar: Annotated[
             str | None,
             typer.Option(
-                help="Column of times, and cycles: some of day, week, month, year.", metavar="COLUMN=CYCLE,CYCLE"
+                help="Column of times, and cycles: hour, day, week, month, quarter, year.",
+                metavar="COLUMN=CYCLE,CYCLE",
             ),
         ] = None,
-        learn_period: Annotated[
-            list[str] | None,
-            typer.Option(
-                help="Column whose period is learned, from the one given, or else from one found.", metavar="COLUMN"
-            ),
+        inputs: Annotated[
+            str | None,
+            typer.Option(help="Columns and cycles to use, with commas; by default all columns.", metavar="NAME,NAME"),
+        ] = None,
+        terms: Annotated[
+            str | None,
+            typer.Option(help="Formula of inputs, such as 'hour * temperature + weekday'.", metavar="FORMULA"),
         ] = None,
         time_column: Annotated[
             str | None,
@@ -116,17 +124,6 @@ def add_fit(app):
         ] = True,
         decimal: Annotated[str, decimal_option()] = "auto",
         date_format: Annotated[str, date_format_option()] = "auto",
-        slope: Annotated[
-            list[str] | None,
-            typer.Option(help="Column, or 'time', along which the target rises or falls steadily.", metavar="COLUMN"),
-        ] = None,
-        line: Annotated[
-            list[str] | None,
-            typer.Option(help="Column of numbers, or 'time', that has a smooth effect.", metavar="COLUMN"),
-        ] = None,
-        category: Annotated[
-            list[str] | None, typer.Option(help="Column of names that has an effect for each.", metavar="COLUMN")
-        ] = None,
         noise_column: Annotated[
             str | None,
             typer.Option(help="Column of known standard deviations of the target (error bars).", metavar="COLUMN"),
@@ -144,13 +141,10 @@ def add_fit(app):
         ] = None,
         noise_by: Annotated[
             list[str] | None,
-            typer.Option(help="Input that the size of the noise depends on, such as hour_of_day.", metavar="INPUT"),
+            typer.Option(help="Input that the size of the noise depends on, such as hour.", metavar="INPUT"),
         ] = None,
-        columns: Annotated[
+        components: Annotated[
             int | None, typer.Option(help="Most components of the model; by default as many as help.", metavar="NUMBER")
-        ] = None,
-        max_interaction: Annotated[
-            int | None, typer.Option(help="Most inputs that interact; 1 if effects only add up.", metavar="NUMBER")
         ] = None,
         kernel: Annotated[str, typer.Option(help="Family of the kernel, such as matern52.")] = "squared_exponential",
         redundancy: Annotated[
@@ -178,21 +172,20 @@ def add_fit(app):
                 target,
                 [split_pair(text, "--period", "hour=24") for text in period or []],
                 to_calendar(calendar),
+                inputs=inputs,
+                terms=terms,
                 time=time_column,
                 timezone=timezone,
                 whole_days=whole_days,
                 decimal=decimal,
                 date_format=date_format,
-                learn_period=list(learn_period or []),
-                terms=to_terms(slope, line, category),
                 noise=noise_column,
                 likelihood=likelihood,
                 exposure=exposure,
                 noise_by=noise_by,
                 redundancy=to_redundancy(redundancy),
                 kernel=kernel,
-                n_components="auto" if columns is None else columns,
-                max_interaction=max_interaction,
+                n_components="auto" if components is None else components,
                 drop_missing=drop_missing,
             )
             place = beside(data, "-model.npz") if output is None else output
@@ -263,19 +256,6 @@ def to_calendar(text):
         return None
     column, cycles = split_pair(text, "--calendar", "time=day,week,year")
     return {column: [cycle.strip() for cycle in cycles.split(",") if cycle.strip()]}
-
-
-def to_terms(slopes=None, lines=None, categories=None):
-    """Terms of ``--slope``, ``--line`` and ``--category``.
-
-    Examples
-    --------
-    >>> to_terms(["time"], ["temperature"])
-    Slope('time') + Line('temperature')
-    """
-    kinds = ((Slope, slopes), (Line, lines), (Category, categories))
-    parts = [part for kind, columns in kinds for name in dict.fromkeys(columns or []) for part in kind(name).terms]
-    return Sum(tuple(parts)) if parts else None
 
 
 def to_redundancy(text):

@@ -83,7 +83,7 @@ def add_lattice(app):
                 metavar="OUT",
             ),
         ] = None,
-        columns: Annotated[
+        components: Annotated[
             int, typer.Option(help="Most components of the model; more follow finer detail of the cell.")
         ] = DEFAULT_COLUMNS,
         size: Annotated[int, typer.Option(help="Points of the average cell along each vector.")] = 128,
@@ -91,7 +91,7 @@ def add_lattice(app):
         try:
             with at_work("reading") as report:
                 written = lattice_file(
-                    image, mask=mask, hole=hole, output=output, n_components=columns, size=size, report=report
+                    image, mask=mask, hole=hole, output=output, n_components=components, size=size, report=report
                 )
         except (ImportError, OSError, ValueError) as error:
             fail(error)
@@ -125,7 +125,7 @@ def lattice_file(path, *, mask=None, hole=None, output=None, n_components=DEFAUL
     if mask is not None and hole is not None:
         raise ValueError(f"Give either a mask or a hole: got the mask {mask} and the hole {hole!r}.")
     if n_components < 9 or size < 2:
-        raise ValueError(f"The model needs 9 columns or more and a cell 2 points, got {n_components} and {size}.")
+        raise ValueError(f"The model needs 9 components or more and a cell 2 points, got {n_components} and {size}.")
     check_matplotlib()  # before the work, not after it
     path = Path(path)
     picture = read_picture(path)

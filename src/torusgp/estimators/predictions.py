@@ -14,7 +14,7 @@ from torusgp.estimators.attributes import FittedAttributes
 from torusgp.estimators.passes import predict_blocks
 from torusgp.estimators.validation import check_points, check_scale, row_scale
 from torusgp.fitting.latent import LatentTorusGP
-from torusgp.fitting.likelihoods import check_likelihood
+from torusgp.fitting.likelihoods import check_likelihood, skewed_values
 
 Array = NDArray[np.float64]
 
@@ -209,7 +209,32 @@ class Predictions(FittedAttributes):
         if likelihood.needs_passes:
             likelihood.check(y[:, 0])
         mean, variance = self.fitted_.mean_and_variance(points)
-        return self._squeeze_points(likelihood.log_predictive(y, mean, variance, self._scale(exposure, points)))
+        scale, information = self._scale(exposure, points), self._information(points, variance)
+        return self._squeeze_points(likelihood.log_predictive(y, mean, variance, scale, information))
+
+    def predict_cumulative(self, X: Any, y: Any, exposure: Any = None) -> NDArray[np.float64]:
+        """Probabilities of new observations up to y: where these are observations, they are uniform.
+
+        Those of counts are uniform if a number between those of y - 1 and of y is drawn.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Values.
+        exposure : float or array-like of shape (n_samples,), optional
+            See :meth:`predict`.
+
+        Returns
+        -------
+        ndarray of the shape of y
+        """
+        points = self._points(X)
+        y = np.asarray(y, dtype=float).reshape(len(points), -1)
+        mean, variance = self.fitted_.mean_and_variance(points)
+        scale, information = self._scale(exposure, points), self._information(points, variance)
+        return self._squeeze_points(self.likelihood_.cumulative_predictive(y, mean, variance, scale, information))
 
     @overload
     def predict_parts(
@@ -294,6 +319,9 @@ class Predictions(FittedAttributes):
         scale = self._scale(exposure, points)
         scale = scale[:, None] if np.ndim(scale) else scale
         likelihood = self.likelihood_
+        if likelihood.is_skewed:
+            mean, variance = self.fitted_.mean_and_variance(points)
+            values = skewed_values(values, mean, variance, self._information(points, variance))
         if include_noise:
             values = np.moveaxis(likelihood.sample(np.moveaxis(values, 1, -1), random_state, scale), -1, 1)
         else:

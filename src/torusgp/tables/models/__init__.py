@@ -1,6 +1,7 @@
 """Regression on the columns of a table: calendars, rows held out, and noise that is correlated from row to row."""
 
 from torusgp.tables.forecasting import Backtest, Forecast, HorizonScores, Timeline, quantile_name
+from torusgp.tables.models._choice import NOT_NAMED
 from torusgp.tables.models._correlation import Redundancy, estimate_redundancy
 from torusgp.tables.models._files import load_regressor
 from torusgp.tables.models._fitting import fit_in_order
@@ -12,6 +13,7 @@ from torusgp.tables.models._words import words_of_the_command
 from torusgp.views.scores import Scores
 
 __all__ = [
+    "NOT_NAMED",
     "Backtest",
     "Forecast",
     "HorizonScores",

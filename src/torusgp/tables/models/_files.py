@@ -12,7 +12,7 @@ from torusgp.tables.models._slopes import SlopeEstimate
 from torusgp.tables.models._summary import to_plain, upgrade_summary
 from torusgp.views.scores import Scores
 
-_LAYOUT = 2  # of the notes in the file
+_LAYOUT = 3  # of the notes in the file
 
 
 def load_regressor(path):
@@ -54,7 +54,8 @@ def from_notes(kind, model, path):
     with decoding(path):
         if content["layout"] > _LAYOUT:
             raise ValueError(f"{path} was written by a newer version of torusgp: upgrade torusgp to read it.")
-        stored = {name: value for name, value in content["parameters"].items() if name != "trend"}
+        known = kind._get_param_names()
+        stored = {name: value for name, value in content["parameters"].items() if name in known}
         stored["terms"] = from_json(stored.get("terms"))
         table = kind(**({"whole_days": False} | stored))  # days moved on before there was a choice
         table.model_, table.inputs_ = model, TableInputs.from_json(content["inputs"])

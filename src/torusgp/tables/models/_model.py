@@ -2,7 +2,7 @@
 
 import warnings
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -12,10 +12,10 @@ from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.fitting.schedule import limited_blas
 from torusgp.tables.forecasting import Timeline, quantile_name
 from torusgp.tables.models._backtesting import FEWEST_ROWS, backtest_rows, evaluate_last
+from torusgp.tables.models._choice import Options, choose_inputs
 from torusgp.tables.models._files import from_notes, load_regressor, to_notes
 from torusgp.tables.models._forecasting import forecast_table
 from torusgp.tables.models._holdout import hold_out
-from torusgp.tables.models._inputs import TableInputs
 from torusgp.tables.models._parameters import check_parameters
 from torusgp.tables.models._predictions import predict_rows
 from torusgp.tables.models._regressors import fit_regressor
@@ -55,10 +55,25 @@ class TableModel(BaseEstimator):
     periods : dict of str to number, "auto" or a sequence of these, optional
         Columns of numbers and the period of each, in its units. A column with several periods feeds several dimensions
         of the torus; "auto" is found and learned.
-    calendar : dict of str to sequence of {"day", "week", "month", "year"}, optional
+    calendar : dict of str to sequence of {"hour", "day", "week", "month", "quarter", "year"}, optional
         A column of times and the cycles that are read off it; see :class:`~torusgp.CalendarPhases`.
+    inputs : sequence of str, optional
+        Columns that the target depends on, by their type: numbers are lines; text, booleans and numbers with two values
+        are categories; times are slow change and the cycles of day, week and year that they have gone through twice.
+        Words for cycles ("hour" of the day, "weekday", "month", "quarter", "year", "minute") and "time" are inputs,
+        too. All of them may interact; where there are more than three, the data choose the frequencies. If neither
+        inputs, terms, periods nor calendar are given, all columns are inputs.
+    terms : str or Expression, optional
+        Which inputs interact: a formula such as ``"hour * temperature + hour * weekday + time"``. Inputs are those of
+        ``inputs``; ``*`` is the product kernel, which contains the effects of each of its factors. Functions say what
+        an input is: ``line(x)``, ``slope(x)`` for a straight line, which goes on in forecasts, ``category(x)``,
+        ``circle(x, 360)``, ``circle(x, auto)`` for a period to be found and ``circle(x, 360, learned)``. Or an
+        expression over names of columns, such as ``Slope("time") + Line("temperature")``, where cycles are called
+        "hour_of_day" and so on. Time is in years of 365.25 days since the first row where it has dates, else in its own
+        units. Inputs that are named elsewhere and not in terms make up one product beside them.
     time : str, optional
-        Column of times or numbers that orders the rows; by default that of the calendar, if there is one.
+        Column of times or numbers that orders the rows; by default that of the calendar, or the only column of times
+        where time is an input.
     timezone : str, optional
         Zone whose clock the calendar reads, such as "Australia/Melbourne". By default times stay in their own.
     whole_days : bool, default=True
@@ -69,16 +84,6 @@ class TableModel(BaseEstimator):
     date_format : str, default="auto"
         How times that are text are written, such as ``%d/%m/%Y %H:%M``. "auto" reads ISO 8601 and dates with dots, such
         as 31.01.2024, whose day comes first.
-    learn_period : str or sequence of str, default=()
-        Columns whose periods are learned: from where ``periods`` gives them, or from where they are found.
-    terms : Expression, optional
-        What the target depends on beside what repeats, added to it: a sum over names of columns, such as
-        ``Slope("time") + Line("temperature") + Category("holiday")``; see :class:`~torusgp.TorusGPRegressor`. The name
-        of the column that orders the rows, or "time", is the time of a row: in years of 365.25 days since the first row
-        where it holds dates, else in its own units. Names of the calendar's cycles, such as "hour_of_day", are inputs,
-        too: ``Circle("hour_of_day", 24) * Line("temperature")``. A ``Slope`` goes on in forecasts, and its uncertainty
-        is part of their intervals; that the change goes on at all is taken for granted. By default there are none, but
-        where no period is known: there slow change beside what repeats is part of the model.
     noise : str, optional
         Column of known standard deviations of the target, such as error bars: positive numbers. They decide how much
         each row counts. Their common factor is learned, since error bars are often too small or too large alike: the
@@ -90,7 +95,7 @@ class TableModel(BaseEstimator):
     exposure : str, optional
         Column of exposures of counts: positive numbers. Rates are for each unit of it.
     noise_by : sequence of str, optional
-        Inputs that the variance of the noise depends on: those that repeat, such as "hour_of_day", or columns of terms.
+        Inputs that the variance of the noise depends on, such as "hour" or "temperature".
     redundancy : float or "auto", default="auto"
         Number of rows over their effective sample size, as the noise of neighbouring rows is autocorrelated. "auto"
         estimates it where ``time`` orders the rows, and takes them for independent otherwise; see
@@ -99,8 +104,6 @@ class TableModel(BaseEstimator):
         Family of the kernel; see :class:`~torusgp.TorusKernel`.
     n_components : int or "auto", default="auto"
         Largest number of components of the model.
-    max_interaction : int, optional
-        Largest number of dimensions that interact; 1 for effects that only add up.
     drop_missing : bool, default=False
         Leave out rows that miss a value, instead of raising an error that counts them.
     verbose : int or callable, default=0
@@ -115,6 +118,8 @@ class TableModel(BaseEstimator):
         its standard error ``std``.
     inputs_ : TableInputs
         Where the inputs come from.
+    unused_ : dict of str to str
+        Columns of the table that are no inputs, and why.
     noise_factor_ : float or None
         What standard deviations of the column ``noise`` are to be multiplied with; one if they are right. None without
         such a column.
@@ -163,13 +168,13 @@ class TableModel(BaseEstimator):
         periods=None,
         calendar=None,
         *,
+        inputs=None,
+        terms=None,
         time=None,
         timezone=None,
         whole_days=True,
         decimal="auto",
         date_format="auto",
-        learn_period=(),
-        terms=None,
         noise=None,
         likelihood="normal",
         exposure=None,
@@ -177,20 +182,19 @@ class TableModel(BaseEstimator):
         redundancy="auto",
         kernel="squared_exponential",
         n_components="auto",
-        max_interaction=None,
         drop_missing=False,
         verbose=0,
     ):
         self.target = target
         self.periods = periods
         self.calendar = calendar
+        self.inputs = inputs
+        self.terms = terms
         self.time = time
         self.timezone = timezone
         self.whole_days = whole_days
         self.decimal = decimal
         self.date_format = date_format
-        self.learn_period = learn_period
-        self.terms = terms
         self.noise = noise
         self.likelihood = likelihood
         self.exposure = exposure
@@ -198,7 +202,6 @@ class TableModel(BaseEstimator):
         self.redundancy = redundancy
         self.kernel = kernel
         self.n_components = n_components
-        self.max_interaction = max_interaction
         self.drop_missing = drop_missing
         self.verbose = verbose
 
@@ -278,19 +281,9 @@ class TableModel(BaseEstimator):
 
     def _read(self, frame, source):
         """Checked rows, in order."""
-        inputs = TableInputs.from_options(
-            self.periods,
-            self.calendar,
-            self.time,
-            self.timezone,
-            self.learn_period,
-            whole_days=self.whole_days,
-            decimal=self.decimal,
-            date_format=self.date_format,
-            terms=self.terms,
-        )
-        check_parameters(self, inputs)
         frame = numbered(frame, source)
+        inputs = choose_inputs(self._options(), frame, source)
+        check_parameters(self, inputs)
         y = inputs.read_numbers(frame, self.target, source)
         columns = inputs.read(frame, source)
         order = inputs.read_order(frame, source, columns)
@@ -308,6 +301,17 @@ class TableModel(BaseEstimator):
         inputs.check_cycles(X, source)
         scale = None if scale is None else scale[complete].to_numpy()
         return Rows(X, y[complete].to_numpy(), order, scale, source).sorted()
+
+    def _options(self):
+        """What was said of the inputs."""
+        names = [one.name for one in fields(Options) if hasattr(self, one.name)]
+        return Options(
+            **{name: getattr(self, name) for name in names},
+            family=self.kernel,
+            reserved=tuple(one for one in (self.noise, self.exposure) if one is not None),
+            learns_sets=check_likelihood(self.likelihood).name in ("normal", "log_normal"),
+            fills_levels=not self.drop_missing,
+        )
 
     def _fit(self, rows, start=1.0):
         if np.ptp(rows.y) == 0:
@@ -415,6 +419,11 @@ class TableModel(BaseEstimator):
         """How predictions of single rows compare with their targets."""
         predicted = predict_rows(self, rows, scored=True)
         return predicted.score(rows.y, words, likelihood=check_likelihood(self.likelihood), **others)
+
+    @property
+    def unused_(self):
+        """Columns of the table that are no inputs, and why."""
+        return dict(self.inputs_.unused)
 
     def backtest(
         self,
