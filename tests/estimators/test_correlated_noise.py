@@ -182,7 +182,6 @@ def test_a_line_in_time_is_no_faster_than_a_block_that_is_left_out():
     [
         ({}, {"sample_weight": np.ones(80)}, "sample_weight"),
         ({"likelihood": "student_t"}, {}, "student_t"),
-        ({"noise_kernel": WEEK}, {}, "noise_kernel"),
         ({}, {"checkpoint": "nowhere.npz"}, "checkpoints"),
         ({"noise": "pink"}, {}, "noise must be one of"),
         ({"noise": 3}, {}, "noise must be one of"),

@@ -7,19 +7,16 @@ from pathlib import Path
 from typing import Annotated
 
 from torusgp.cli._console import at_work, errors_told, print_json
+from torusgp.cli._model_options import takes_model
 from torusgp.cli._options import (
     beside,
     check_output,
-    date_format_option,
     debug_option,
-    decimal_option,
-    drop_missing_option,
     json_option,
-    split_pair,
 )
 from torusgp.cli._summary import print_summary
 from torusgp.storage.files import write_together
-from torusgp.tables.models import TableModel, words_of_the_command
+from torusgp.tables.models import words_of_the_command
 from torusgp.tables.reading import read_table, text_layout
 
 _HELP = """Fit a model to a table, to predict one of its columns from the others.
@@ -89,67 +86,10 @@ def add_fit(app):
     import typer
 
     @app.command(name="fit", help=_HELP)
+    @takes_model
     def command(
         data: Annotated[Path, typer.Argument(metavar="DATA", help="Table: .csv, .csv.gz, .tsv or .parquet.")],
-        target: Annotated[str, typer.Option(help="Column to predict.", metavar="COLUMN")],
-        period: Annotated[
-            list[str] | None,
-            typer.Option(help="Column of numbers and its period; 'auto' finds and learns it.", metavar="COLUMN=NUMBER"),
-        ] = None,
-        calendar: Annotated[
-            str | None,
-            typer.Option(
-                help="Column of times, and cycles: hour, day, week, month, quarter, year.",
-                metavar="COLUMN=CYCLE,CYCLE",
-            ),
-        ] = None,
-        inputs: Annotated[
-            str | None,
-            typer.Option(help="Columns and cycles to use, with commas; by default all columns.", metavar="NAME,NAME"),
-        ] = None,
-        terms: Annotated[
-            str | None,
-            typer.Option(help="Formula of inputs, such as 'hour * temperature + weekday'.", metavar="FORMULA"),
-        ] = None,
-        time_column: Annotated[
-            str | None,
-            typer.Option("--time", help="Column of times or numbers that orders the rows.", metavar="COLUMN"),
-        ] = None,
-        timezone: Annotated[
-            str | None,
-            typer.Option(help="Zone whose clock the calendar reads, if times know theirs.", metavar="ZONE"),
-        ] = None,
-        whole_days: Annotated[
-            bool, typer.Option("--whole-days/--moving-days", help="Whether weekdays and dates change at midnight only.")
-        ] = True,
-        decimal: Annotated[str, decimal_option()] = "auto",
-        date_format: Annotated[str, date_format_option()] = "auto",
-        noise_column: Annotated[
-            str | None,
-            typer.Option(help="Column of known standard deviations of the target (error bars).", metavar="COLUMN"),
-        ] = None,
-        likelihood: Annotated[
-            str,
-            typer.Option(
-                help="How the target follows: normal, log_normal, student_t, poisson, negative_binomial, gamma, "
-                "bernoulli.",
-                metavar="NAME",
-            ),
-        ] = "normal",
-        exposure: Annotated[
-            str | None, typer.Option(help="Column of exposures of counts: time, area or people.", metavar="COLUMN")
-        ] = None,
-        noise_by: Annotated[
-            list[str] | None,
-            typer.Option(help="Input that the size of the noise depends on, such as hour.", metavar="INPUT"),
-        ] = None,
-        components: Annotated[
-            int | None, typer.Option(help="Most components of the model; by default as many as help.", metavar="NUMBER")
-        ] = None,
-        kernel: Annotated[str, typer.Option(help="Family of the kernel, such as matern52.")] = "squared_exponential",
-        redundancy: Annotated[
-            str, typer.Option(help="Rows over their effective sample size; 1 if independent.", metavar="NUMBER")
-        ] = "auto",
+        make_model,
         holdout: Annotated[
             float | None,
             typer.Option(help="Share of rows to hold out; 0 for none. By default 0.2.", metavar="FRACTION"),
@@ -159,7 +99,6 @@ def add_fit(app):
             typer.Option(help="Hold out rows from this time on, such as 2014-01-01.", metavar="TIME"),
         ] = None,
         refit: Annotated[bool, typer.Option("--refit/--no-refit", help="Fit to all rows after the evaluation.")] = True,
-        drop_missing: Annotated[bool, drop_missing_option()] = False,
         output: Annotated[
             Path | None,
             typer.Option("--output", "-o", help="Model to write; by default DATA-model.npz.", metavar="MODEL"),
@@ -168,26 +107,7 @@ def add_fit(app):
         debug: Annotated[bool, debug_option()] = False,
     ):
         with errors_told(debug), words_of_the_command():
-            model = TableModel(
-                target,
-                [split_pair(text, "--period", "hour=24") for text in period or []],
-                to_calendar(calendar),
-                inputs=inputs,
-                terms=terms,
-                time=time_column,
-                timezone=timezone,
-                whole_days=whole_days,
-                decimal=decimal,
-                date_format=date_format,
-                noise=noise_column,
-                likelihood=likelihood,
-                exposure=exposure,
-                noise_by=noise_by,
-                redundancy=to_redundancy(redundancy),
-                kernel=kernel,
-                n_components="auto" if components is None else components,
-                drop_missing=drop_missing,
-            )
+            model = make_model()
             place = beside(data, "-model.npz") if output is None else output
             with at_work("reading") as report:
                 seconds = fit_file(model, data, place, holdout, holdout_from, refit, report)
@@ -242,27 +162,3 @@ def fit_file(model, path, output, holdout=None, start=None, refit=True, verbose=
         model.save(written, {"data": str(path), "seconds": seconds, "layout": layout})
         write_together({output: written.read_bytes()})
     return seconds
-
-
-def to_calendar(text):
-    """Column and cycles of ``--calendar``.
-
-    Examples
-    --------
-    >>> to_calendar("time=day,week")
-    {'time': ['day', 'week']}
-    """
-    if text is None:
-        return None
-    column, cycles = split_pair(text, "--calendar", "time=day,week,year")
-    return {column: [cycle.strip() for cycle in cycles.split(",") if cycle.strip()]}
-
-
-def to_redundancy(text):
-    """Number or "auto" of ``--redundancy``."""
-    if text == "auto":
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"--redundancy must be 'auto' or a number of rows, 1 or more, got {text!r}.") from None

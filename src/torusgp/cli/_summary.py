@@ -100,6 +100,12 @@ def summary_facts(summary):
     if holdout is not None:
         facts["held out"] = f"{holdout['n_rows']:,} rows: {holdout['rows']}"
         facts.update(score_facts(holdout))
+        naive = summary.get("naive")  # absent from files of before it was compared with
+        if naive is not None:
+            before = (
+                "the last value" if naive["season"] == "the last value" else f"what was one {naive['season']} before"
+            )
+            facts["MAE"] = f"{holdout['mae']:.4g}; of a naive forecast {naive['mae']:.4g} ({before})"
         facts["fitted to"] = "all rows, after the evaluation" if summary["is_refitted"] else "rows not held out"
     return facts
 

@@ -45,31 +45,27 @@ class TimeGrid:
     is_regular: bool
 
     @classmethod
-    def of(cls, times: Array, longest: int = 0) -> TimeGrid:
-        """Grid of sorted times.
+    def of(cls, times: Array, longest: int = 0, step: float | None = None) -> TimeGrid:
+        """Grid of sorted times, of a given step or one that suits them.
 
         Gaps that no correlation reaches across are shortened, to a share of the number of rows or so many cells.
         """
         gaps = np.diff(times)
         positive = gaps[gaps > 0]
         if not len(positive):
-            return cls(np.zeros(len(times), dtype=np.int64), 1.0, len(times) == 1)
+            return cls(np.zeros(len(times), dtype=np.int64), step or 1.0, len(times) == 1)
         smallest, median = float(positive.min()), float(np.median(positive))
-        step, is_regular = smallest, False
-        for candidate, off in ((smallest, _ON_GRID), (median, _NEARLY)):
-            turns = gaps / candidate
-            if np.abs(turns - np.rint(turns)).max() <= off and np.rint(turns).min() >= 1:
-                step, is_regular = candidate, True
-                break
-        if not is_regular:
-            step = median / _CELLS_PER_STEP
+        candidates = ((smallest, _ON_GRID), (median, _NEARLY)) if step is None else ((step, _NEARLY),)
+        regular = [one for one, off in candidates if _is_step(gaps / one, off)]
         longest = max(longest, longest_lag(len(times)))
+        is_regular = bool(regular)
         if is_regular:
-            moves = np.minimum(np.rint(gaps / step), longest)
+            moves = np.minimum(np.rint(gaps / regular[0]), longest)
             cells = np.append(0, np.cumsum(moves)).astype(np.int64)
-            # a step that is only nearly right would let long series drift
-            step = float(gaps[moves == 1].mean()) if (moves == 1).any() else step
+            if step is None:  # the smallest gap is only nearly right
+                step = float(gaps[moves == 1].mean()) if (moves == 1).any() else regular[0]
         else:
+            step = median / _CELLS_PER_STEP if step is None else step
             shortened = np.append(0.0, np.cumsum(np.minimum(gaps, longest * step)))
             cells = np.rint(shortened / step).astype(np.int64)
         return cls(cells, step, is_regular)
@@ -199,6 +195,11 @@ class Autocovariance:
     def correlation_time(self) -> float:
         """Rows over which the noise hangs together: the sum of its squared autocorrelations."""
         return float(2 * np.sum((self.values / self.variance) ** 2) - 1) if self.variance > 0 else 1.0
+
+
+def _is_step(turns: Array, off: float) -> bool:
+    """Whether distances in units of a step are whole numbers, one or more, up to an error."""
+    return bool(np.abs(turns - np.rint(turns)).max() <= off and np.rint(turns).min() >= 1)
 
 
 def longest_lag(n_rows: int) -> int:

@@ -178,9 +178,7 @@ class Predictions(FittedAttributes):
         -------
         ndarray of shape (n_samples, n_quantiles) or (n_samples, n_outputs, n_quantiles)
         """
-        wanted = np.atleast_1d(np.asarray(quantiles, dtype=float))
-        if wanted.ndim != 1 or not ((wanted > 0) & (wanted < 1)).all():
-            raise ValueError(f"quantiles must be probabilities between 0 and 1, got {quantiles!r}.")
+        wanted = check_quantiles(quantiles)
         points = self._points(X)
         mean, variance = self.fitted_.mean_and_variance(points)
         scale = self._scale(exposure, points)
@@ -372,3 +370,11 @@ class Predictions(FittedAttributes):
         if not return_std:
             return gradient
         return gradient, self._squeeze_points(np.sqrt(fitted.gradient_variance(points)))
+
+
+def check_quantiles(quantiles: ArrayLike) -> Array:
+    """Probabilities, or an error that names what they are instead."""
+    wanted = np.atleast_1d(np.asarray(quantiles, dtype=float))
+    if wanted.ndim != 1 or not ((wanted > 0) & (wanted < 1)).all():
+        raise ValueError(f"quantiles must be probabilities between 0 and 1, got {quantiles!r}.")
+    return wanted

@@ -15,7 +15,7 @@ from torusgp.data.blocks import is_dask
 from torusgp.data.sources import is_streamed
 from torusgp.estimators.correlated import check_alone, fit_correlated
 from torusgp.estimators.forecasts import Forecasts
-from torusgp.estimators.noise import fit_changing_noise
+from torusgp.estimators.noise import fit_blocks_with_noise, fit_changing_noise, fit_source_with_noise
 from torusgp.estimators.passes import fit_blocks, fit_stream
 from torusgp.estimators.regressor_files import load_regressor, save_regressor
 from torusgp.estimators.settings import make_compute, make_fitter, make_settings
@@ -93,7 +93,8 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         time, or the only one, or the one that :class:`~torusgp.CorrelatedNoise` names. See :meth:`forecast`.
     noise_kernel : Expression, optional
         What the variance of the noise depends on, such as ``Circle("hour", 24) + Line("temperature")``: its logarithm
-        is a second, small model. For "normal", "log_normal" and "student_t", and rows in memory.
+        is a second, small model, and the rows are read several times. For "normal", "log_normal" and "student_t"; with
+        correlated noise, its size changes.
     backend : {"auto", "dense", "finufft", "type3", "blocks", "torch"} or Torch, default="auto"
         How sums over rows are computed; "auto" takes the cheapest one. :class:`~torusgp.Torch` says on which device,
         and how precisely.
@@ -211,6 +212,7 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         X_gradient: Any = None,
         gradient: Any = None,
         gradient_noise_scale: Any = None,
+        time: Any = None,
     ) -> Self:
         """Gather the statistics of the data and learn what is to be learned.
 
@@ -244,6 +246,8 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
             where one was not observed. Those along each input have a noise variance of their own.
         gradient_noise_scale : array-like of shape (n_points,), optional
             Known standard deviation of their noise, up to a factor that is learned for each input.
+        time : array-like of shape (n_samples,), optional
+            With correlated noise: times of the rows, if no input tells them.
 
         Returns
         -------
@@ -253,8 +257,8 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         scale = row_scale(likelihood, noise_scale, exposure)
         observed = ObservedGradient(X_gradient, gradient, gradient_noise_scale)
         streamed = checkpoint is not None or is_streamed(X, y) or is_streamed(X_gradient, gradient)
-        if self.noise_kernel is not None and (is_dask(X) or streamed):
-            raise ValueError("noise_kernel needs rows in memory: give arrays, or noise_scale with the rows.")
+        if self.noise_kernel is not None and likelihood.name == "log_normal" and (is_dask(X) or streamed):
+            raise ValueError("likelihood='log_normal' needs rows in memory: give a source of logarithms, or arrays.")
         if in_time is not None:
             check_alone(
                 self.noise,
@@ -262,23 +266,30 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
                     "sample_weight: give noise_scale where rows differ": sample_weight is not None,
                     "sources, Dask collections and checkpoints: give arrays": is_dask(X) or streamed,
                     "gradient": observed.is_given,
-                    "noise_kernel": self.noise_kernel is not None,
                     f"likelihood={likelihood.name!r}": likelihood.needs_passes,
                 },
             )
             self.forget()
-            return fit_correlated(self, in_time, X, y, scale)
+            if self.noise_kernel is not None:
+                return fit_changing_noise(self, X, y, None, scale, in_time, time)
+            return fit_correlated(self, in_time, X, y, scale, time)
+        if time is not None:
+            raise ValueError(f"time is for rows whose noise is correlated, but noise is {self.noise!r}.")
         if observed.is_given and (self.noise_kernel is not None or likelihood.needs_passes):
             raise ValueError("gradient goes with likelihood='normal' and without noise_kernel: leave one of them out.")
         if is_dask(X):
             if observed.is_given:
                 raise ValueError("gradient is for arrays and sources in this process, not for Dask collections.")
+            if self.noise_kernel is not None:
+                return fit_blocks_with_noise(self, X, y, sample_weight, scale)
             return fit_blocks(self, X, y, sample_weight, scale, checkpoint)
+        if streamed and self.noise_kernel is not None:
+            return fit_source_with_noise(self, X, y, sample_weight, scale, checkpoint)
         if streamed:
             return fit_stream(self, X, y, sample_weight, scale, checkpoint, observed)
         self.forget()
         if self.noise_kernel is not None:
-            return fit_changing_noise(self, X, y, sample_weight, scale)
+            return fit_changing_noise(self, X, y, sample_weight, scale, None)
         rows, fitter = self._first_rows(X, y, sample_weight, scale, observed)
         self.set_fit(fitter.fit_rows(rows))
         return self

@@ -16,10 +16,12 @@ from torusgp.engine.inference import LinearStatistics
 from torusgp.engine.moments import Moments, noise_gram
 from torusgp.engine.series import Autocovariance, TimeGrid, lagged_products, longest_lag
 from torusgp.fitting.advice import advise
+from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.fitting.fitter import Fit, Fitter, Preliminary
+from torusgp.fitting.forecasts import continued
 from torusgp.fitting.learning import Learned
 from torusgp.fitting.noise_models import CorrelatedNoise
-from torusgp.fitting.noise_process import MOST_ROWS, NoiseProcess, log_density
+from torusgp.fitting.noise_process import NoiseProcess, log_density
 from torusgp.fitting.parameters import Parameter, Parameters
 from torusgp.fitting.prior import NOISE, Prior
 from torusgp.fitting.problem import Problem, Settings, spread_of_rows
@@ -53,15 +55,15 @@ class Series:
         On the axes of the torus.
     times : ndarray of shape (n_samples,)
         Times, in order.
-    time_input : int
-        Which input they are.
+    time_input : int or None
+        Which input they are, if they are one.
     longest : int, default=0
         Lags, in cells, over which noise is known to be correlated.
     """
 
     rows: Rows
     times: Array
-    time_input: int
+    time_input: int | None
     longest: int = 0
 
     @cached_property
@@ -208,24 +210,15 @@ class CorrelatedFitter(Fitter):
         own = moments.moments(learned.index_set)
         outcome = replace(outcome, learned=replace(learned, parameters=parameters))
         fit = self.finish(outcome, statistics, own)
-        return replace(fit, fitted=replace(fit.fitted, noise_process=self._process(series, fit, noise)))
+        return replace(fit, fitted=with_process(fit.fitted, series, noise))
 
-    def _process(self, series: Series, fit: Fit, noise: Autocovariance) -> NoiseProcess:
-        last = slice(max(0, len(series.rows) - MOST_ROWS), None)
-        rows, grid, fitted = series.rows.take(last), series.grid, fit.fitted
-        mean, _ = fitted.mean_and_variance_at(rows.X, fitted.plain_in_units(rows.plain, len(rows)))
-        return NoiseProcess(
-            noise,
-            grid.step,
-            series.time_input,
-            series.block,
-            grid.cells[last],
-            series.times[last],
-            (rows.y - mean)[:, 0],
-            rows.X,
-            np.empty((len(rows), 0)) if rows.plain is None else rows.plain,
-            series.scale[last],
-        )
+
+def with_process(fitted: FittedTorusGP, series: Series, noise: Autocovariance) -> FittedTorusGP:
+    """A fitted model with the process that the noise of its rows is."""
+    rows, none = series.rows, np.empty(0)
+    own = noise, series.grid.step, series.time_input, series.block
+    empty = NoiseProcess(*own, np.empty(0, dtype=np.int64), none, none, none, none, none)
+    return continued(fitted, empty, rows.X, rows.plain, rows.y[:, 0], series.times, series.scale)
 
 
 class MomentSource:

@@ -29,8 +29,8 @@ class NoiseProcess:
         Covariance of the noise of two rows by their distance in cells of a grid of times.
     step : float
         Distance between cells, in units of the time input.
-    time_input : int
-        Which input tells the time.
+    time_input : int or None
+        Which input tells the time; None if times are given beside the inputs.
     block : float
         Duration of the blocks of rows that were left out to estimate it: what lasts longer it cannot tell.
     cells : ndarray of int, shape (n_last,)
@@ -49,7 +49,7 @@ class NoiseProcess:
 
     autocovariance: Autocovariance
     step: float
-    time_input: int
+    time_input: int | None
     block: float
     cells: NDArray[np.int64]
     times: Array

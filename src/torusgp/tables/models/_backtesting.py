@@ -11,11 +11,12 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from torusgp.fitting.likelihoods import check_likelihood
+from torusgp.fitting.noise_process import MOST_ROWS
 from torusgp.tables.forecasting import Horizon, Timeline
 from torusgp.tables.forecasting.backtest import Backtest, HorizonScores, horizon_groups
 from torusgp.tables.forecasting.naive import SeasonalNaive, season_steps, step_numbers
 from torusgp.tables.forecasting.quantiles import quantile_name
-from torusgp.tables.models._predictions import Predictions, predict_rows
+from torusgp.tables.models._predictions import Predictions, ahead_of, predict_rows
 from torusgp.tables.models._words import word
 from torusgp.tables.reading import TableError, to_moment
 from torusgp.views.scores import Scores
@@ -105,12 +106,18 @@ def _forecast_group(model, rows, folds, levels, start):
         if start is not None:
             warnings.simplefilter("ignore", UserWarning)  # they were told of the first fit
         model._fit(rows.take(slice(0, folds[0].known)), **({} if start is None else {"start": start}))
-        return [forecast_fold(model, rows, fold, levels) for fold in folds], model.redundancy_
+        fitted, predictions = model.model_, []
+        for fold in folds:
+            if fold.known > folds[0].known:
+                last = rows.take(slice(max(0, fold.known - MOST_ROWS), fold.known))
+                model.model_ = fitted.go_on_from(last.X, last.y, **ahead_of(model, last))
+            predictions.append(forecast_fold(model, rows, fold, levels))
+        return predictions, model.redundancy_
 
 
 def forecast_fold(model, rows, fold, levels):
-    """Predictions of the rows of a fold, by a model that was fitted to rows before."""
-    return predict_rows(model, rows.take(slice(fold.known, fold.end)), levels, scored=True)
+    """Predictions of the rows of a fold, by a model that has seen the rows before."""
+    return predict_rows(model, rows.take(slice(fold.known, fold.end)), levels, scored=True, ahead=True)
 
 
 def make_folds(order, horizon, origins, every):

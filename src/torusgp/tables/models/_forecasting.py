@@ -10,8 +10,8 @@ def forecast_table(table, horizon, future, quantiles, source):
     """Forecast of the rows after those that a model has seen; see :meth:`TableModel.forecast`."""
     levels = check_levels(quantiles)
     frame, times, source = future_table(table, horizon, future, source)
-    rows, _ = table._read_inputs(frame, source)
-    predicted = predict_rows(table, rows, levels)
+    rows, _ = table._read_inputs(frame, source, in_order=True)
+    predicted = predict_rows(table, rows, levels, ahead=True)
     return Forecast(
         table.target,
         times.reset_index(drop=True),

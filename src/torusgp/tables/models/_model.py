@@ -420,11 +420,6 @@ class TableModel(BaseEstimator):
         predicted = predict_rows(self, rows, scored=True)
         return predicted.score(rows.y, words, likelihood=check_likelihood(self.likelihood), **others)
 
-    @property
-    def unused_(self):
-        """Columns of the table that are no inputs, and why."""
-        return dict(self.inputs_.unused)
-
     def backtest(
         self,
         frame,
@@ -470,6 +465,11 @@ class TableModel(BaseEstimator):
         return backtest_rows(table, rows, horizon, origins, every, refit, quantiles, n_jobs)
 
     @property
+    def unused_(self):
+        """Columns of the table that are no inputs, and why."""
+        return dict(self.inputs_.unused)
+
+    @property
     def _scale_column(self):
         """Column of what is known of rows beside the target: standard deviations, or exposures."""
         return self.noise if self.noise is not None else self.exposure
@@ -499,12 +499,12 @@ class TableModel(BaseEstimator):
         y = self.inputs_.read_numbers(numbered(frame, source), self.target, source).to_numpy()[complete]
         return replace(rows, y=y).take(~np.isnan(y))
 
-    def _read_inputs(self, frame, source):
-        """Rows without targets, of which the order is known if terms need it; and which rows are complete."""
+    def _read_inputs(self, frame, source, in_order=False):
+        """Rows without targets, and which are complete; their order is read if terms need it, or if asked for."""
         check_is_fitted(self, "model_")
         frame = numbered(frame, source)
         columns = self.inputs_.read(frame, source)
-        order = self.inputs_.read_order(frame, source, columns) if self.inputs_.needs_time else None
+        order = self.inputs_.read_order(frame, source, columns) if in_order or self.inputs_.needs_time else None
         complete = find_complete([*columns.values(), *unless_input(order, columns)], source, self.drop_missing)
         order = None if order is None else order[complete]
         X = self.inputs_.to_inputs({name: column[complete] for name, column in columns.items()}, order, source)

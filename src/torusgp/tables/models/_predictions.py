@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 from sklearn.utils import check_random_state
 
 from torusgp.fitting.likelihoods import check_likelihood
-from torusgp.tables.models._rows import Rows
+from torusgp.tables.models._rows import Rows, row_times
 from torusgp.tables.models._slopes import inflated_std, inflation_roots
 from torusgp.views.scores import LEVELS, Scores
 
@@ -82,7 +82,38 @@ def is_plain(table: Any) -> bool:
     return check_likelihood(table.likelihood).name == "normal" and not table.noise_by
 
 
-def predict_rows(table: Any, rows: Rows, levels: Sequence[float] = (), *, scored: bool = False) -> Predictions:
+def goes_on(table: Any) -> bool:
+    """Whether the noise of rows to come follows from that of the last rows."""
+    return table.model_.noise_process_ is not None
+
+
+def _predict_ahead(table: Any, rows: Rows, levels: Array, scored: bool) -> Predictions:
+    """Predictions of rows to come, whose noise goes on from the last rows."""
+    model, ahead = table.model_, ahead_of(table, rows)
+    mean, std = model.forecast(rows.X, return_std=True, **ahead)
+    shown = model.forecast_quantiles(rows.X, levels, **ahead) if len(levels) else np.empty((len(mean), 0))
+    if not scored:
+        return Predictions(mean, std, shown)
+    _, function_std = model.predict(rows.X, return_std=True, include_noise=False)
+    noise_std = np.sqrt(np.maximum(std**2 - function_std**2, 0.0))
+    if model.likelihood_.name == "normal":
+        return Predictions(mean, std, shown, noise_std)
+    # of logarithms that are normal: their mean, and one standard deviation more
+    low, high = np.log(model.forecast_quantiles(rows.X, [0.5, float(ndtr(1.0))], **ahead)).T
+    density = -0.5 * np.log(2 * np.pi) - np.log(high - low) - 0.5 * ((np.log(rows.y) - low) / (high - low)) ** 2
+    quantiles = model.forecast_quantiles(rows.X, LEVELS, **ahead)
+    return Predictions(mean, std, shown, noise_std, None, quantiles, density - np.log(rows.y))
+
+
+def ahead_of(table: Any, rows: Rows) -> dict[str, Any]:
+    """What forecasts of rows need beside their inputs: times, and known scales of their noise."""
+    scale = None if rows.scale is None else rows.scale / table._typical_scale
+    return {"time": row_times(table.inputs_, rows.order), "noise_scale": scale}
+
+
+def predict_rows(
+    table: Any, rows: Rows, levels: Sequence[float] = (), *, scored: bool = False, ahead: bool = False
+) -> Predictions:
     """Predict the rows of a table.
 
     Parameters
@@ -95,12 +126,16 @@ def predict_rows(table: Any, rows: Rows, levels: Sequence[float] = (), *, scored
         Probabilities of quantiles.
     scored : bool, default=False
         Compute what scores need.
+    ahead : bool, default=False
+        Whether the rows come after all that the model has seen: then their noise goes on from there.
 
     Returns
     -------
     Predictions
     """
     model, wanted = table.model_, np.asarray(levels, dtype=float)
+    if ahead and goes_on(table):
+        return _predict_ahead(table, rows, wanted, scored)
     if is_plain(table):
         noise_std = np.broadcast_to(noise_of_rows(table, rows), len(rows.X))
         mean, std = model.predict(rows.X, return_std=True, include_noise=table.noise is None)
@@ -126,7 +161,7 @@ def predict_rows(table: Any, rows: Rows, levels: Sequence[float] = (), *, scored
 
 
 def draw_rows(table: Any, rows: Rows, n_draws: int, random_state: Any) -> Array:
-    """Draw observations of rows jointly.
+    """Draw observations of rows to come, jointly.
 
     Parameters
     ----------
@@ -144,6 +179,8 @@ def draw_rows(table: Any, rows: Rows, n_draws: int, random_state: Any) -> Array:
     ndarray of shape (n_draws, n_rows)
     """
     random_state = check_random_state(random_state)
+    if goes_on(table):
+        return table.model_.sample_forecast(rows.X, n_draws, random_state, **ahead_of(table, rows)).T
     if not is_plain(table):
         return table.model_.sample_y(rows.X, n_draws, random_state, include_noise=True, exposure=rows.scale).T
     values = table.model_.sample_y(rows.X, n_draws, random_state).T

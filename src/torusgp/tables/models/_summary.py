@@ -60,11 +60,17 @@ def summarise(table):
             "noise_factor": table.noise_factor_,
             "log_evidence": model.log_marginal_likelihood_,
             "holdout": None if table.scores_ is None else table.scores_.to_json(),
+            "naive": None if table.evaluation_ is None else _naive(table.evaluation_),
             "explains_nothing": explains_nothing,
             "is_refitted": table.is_refitted_,
             "attribution": _attribution(model),
         }
     )
+
+
+def _naive(evaluation):
+    """The seasonal naive forecast that the rows held out are compared with."""
+    return {"season": evaluation.season, **evaluation.naive.to_json()}
 
 
 def _circle(model, scales, axis, period_error):
