@@ -6,8 +6,8 @@ from scipy.stats import binom, norm
 from sklearn.metrics import r2_score
 
 from tests.views.report.pages import case, fit, make_rows
+from torusgp.kernels.checks import check_family
 from torusgp.kernels.index_sets import tensor
-from torusgp.kernels.product import check_family
 from torusgp.kernels.spectra import Heat, SquaredExponential
 from torusgp.views.report._facts import (
     Judgement,
