@@ -113,3 +113,10 @@ def test_too_few_steps_are_said():
     found = ascend(quadratic(np.eye(1), np.full(1, 50.0)), np.zeros(1), np.array([[-WIDE, WIDE]]), max_iter=2)
     assert not found.converged
     assert found.value > -0.5 * 50**2
+
+
+def test_without_information_steps_are_as_long_as_they_may_be():
+    function = Function(lambda x: float(x.sum()), np.ones_like, lambda x: np.zeros((2, 2)))
+    found = ascend(function, np.zeros(2), np.array([[-9.0, 9.0], [-1.0, 1.0]]))
+    np.testing.assert_allclose(found.vector, [9.0, 1.0])
+    assert found.converged

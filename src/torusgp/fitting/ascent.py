@@ -96,7 +96,7 @@ def ascend(
         inwards = np.where(gradient > 0, here < limits[:, 1], here > limits[:, 0])
         if not (np.abs(gradient[inwards]) > gradient_tolerance).any():
             return Ascent(here, point.value, True)
-        curvature = _positive(point.information, rest)
+        curvature = _positive(point.information, rest, float(np.abs(gradient).max()))
         while True:
             lower, upper = np.maximum(limits[:, 0] - here, -radius), np.minimum(limits[:, 1] - here, radius)
             step = _best_step(gradient, curvature, lower, upper)
@@ -142,9 +142,9 @@ def _updated(
     return rest + outer + outer.T - float(error @ step) * np.outer(change, change) / along**2
 
 
-def _positive(information: NDArray[np.float64], rest: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Information with as much of the rest as leaves it positive definite."""
-    flat = _FLAT * max(float(np.trace(information)), np.finfo(float).tiny)
+def _positive(information: NDArray[np.float64], rest: NDArray[np.float64], steepest: float) -> NDArray[np.float64]:
+    """Information with as much of the rest as leaves it positive definite, and steps of numbers."""
+    flat = _FLAT * max(float(np.trace(information)), steepest)
     ridge = information + flat * np.eye(len(information))
     for share in (1.0, 0.5, 0.25):
         whole = ridge + share * rest
@@ -172,6 +172,7 @@ def _best_step(
         shortest = int(np.argmin(np.where(free, reach, np.inf)))
         if free.any() and reach[shortest] < 1:
             step = np.clip(step + max(reach[shortest], 0.0) * move, lower, upper)
+            step[shortest] = upper[shortest] if move[shortest] > 0 else lower[shortest]  # not only up to rounding
             free[shortest] = False
             continue
         step = np.clip(step + move, lower, upper)
