@@ -290,7 +290,8 @@ def maximise(
         Largest number of iterations.
     floor : bool, default=True
         Whether a learned noise variance is at least what the set leaves out of the kernel; not of a set that was
-        chosen by the data.
+        chosen by the data, whose few steps follow the gradient alone: its noise has no other bound below, and steps
+        of Newton's kind reach it before the choice of frequencies does.
     tilt : ndarray of shape (n_learned,), optional
         Slope in the logarithms of what is learned that the statistics do not show: it is added to the evidence.
     reach : float, optional
@@ -310,7 +311,7 @@ def maximise(
     first = np.clip(first, limits[:, 0], limits[:, 1])
     if not first.size:
         return Learned(start, index_set, -objective(first)[0])
-    if objective.has_information:
+    if floor and objective.has_information:
         end = ascend(objective.at, first, limits, max_iter)
         return Learned(objective.parameters(end.vector), index_set, end.value, end.converged)
     improvement, reference = with_wall(objective, first)
