@@ -31,7 +31,7 @@ from benchmarks.peers.scikit_learn_methods import RandomFeatures
 from torusgp import Circle, Line, SufficientStatistics, TorusGPRegressor, index_sets
 from torusgp.data.sources import as_source
 from torusgp.engine.backends import DensePredictor, InputSpace, Type3Predictor, _dense, make_predictor
-from torusgp.engine.backends._type3 import _Waves, pair_modes
+from torusgp.engine.backends._type3 import _WaveNumbers, pair_modes
 from torusgp.engine.inference import Posterior
 from torusgp.kernels.product import to_phases
 from torusgp.kernels.resolve import Layout
@@ -84,7 +84,7 @@ def clock():
     index_set = index_sets.hyperbolic_cross(4, n_components=1001)
     sharing = torus.sharing(period)
     space = InputSpace(sharing, period)
-    targets = _Waves(space, pair_modes(index_set.frequencies).modes).distinct[0]
+    targets = _WaveNumbers(space, pair_modes(index_set.frequencies).modes).distinct[0]
     times, strengths = X[:, 0] - EXTENT / 2, 1 + 1j * (y - y.mean()) / y.std()
 
     def gather(rows, backend):
@@ -130,7 +130,7 @@ def stream(n_samples=None):
     index_set = index_sets.hyperbolic_cross(4, n_components=1001)
     _, _, torus, period = make_clock(1)
     space = InputSpace(torus.sharing(period), period)
-    targets = _Waves(space, pair_modes(index_set.frequencies).modes).distinct[0]
+    targets = _WaveNumbers(space, pair_modes(index_set.frequencies).modes).distinct[0]
     rng = np.random.default_rng(0)
     X, y = rng.uniform(0, EXTENT, (chunk_rows, 1)), rng.normal(size=chunk_rows)
 

@@ -16,9 +16,10 @@ from torusgp.kernels import index_sets, spectra
 from torusgp.kernels.axes import Category, Circle, Lattice, Line, Slope
 from torusgp.kernels.kernel import TorusKernel
 from torusgp.tables.calendar import CalendarPhases
-from torusgp.tables.models import TableModel
+from torusgp.tables.models import PanelModel, TableModel
 from torusgp.views import analysis, plotting
 from torusgp.views.metrics import mean_negative_log_loss, mean_negative_log_loss_scorer
+from torusgp.views.report import write_report
 
 __all__ = [
     "BayesianFeatureRegressor",
@@ -29,6 +30,7 @@ __all__ = [
     "IndexSetFourierFeatures",
     "Lattice",
     "Line",
+    "PanelModel",
     "Slope",
     "SufficientStatistics",
     "TableModel",
@@ -49,6 +51,7 @@ __all__ = [
     "sources",
     "spectra",
     "surfaces",
+    "write_report",
 ]
 
 __version__: str

@@ -14,9 +14,9 @@ from torusgp.cli._options import (
     debug_option,
     json_option,
 )
-from torusgp.cli._summary import print_summary
+from torusgp.cli._summary import print_levels, print_summary
 from torusgp.storage.files import write_together
-from torusgp.tables.models import words_of_the_command
+from torusgp.tables.models import PanelModel, words_of_the_command
 from torusgp.tables.reading import read_table, text_layout
 
 _HELP = """Fit a model to a table, to predict one of its columns from the others.
@@ -36,6 +36,13 @@ names a column of times and its cycles: some of hour, day, week, month, quarter 
 whole days, unless --moving-days is given, which suits what goes on around midnight. What these options name and
 --terms does not is one product beside the terms.
 
+--lags temperature=3h,24h makes moving means over the time up to each row, called temperature_3h and temperature_24h;
+predict and forecast take what came before from the rows fitted. --holidays AU-VIC makes a category called holidays:
+public holidays of a country or a part of it, and the days before and after them.
+
+--by store fits one model for each value of a column, for tables with several series. Its file is given to predict and
+forecast as it is; for the other commands, models.npz:north is the model of one value.
+
 Times may be text, such as 2024-01-31 13:30, or seconds or milliseconds since 1970. Decimal commas (where semicolons
 are the separator) and dates such as 31.01.2024 are read without being asked. --decimal and --date-format say how
 numbers and times are written where that is not plain; predict then reads later files in the same way.
@@ -44,9 +51,10 @@ Some rows are held out to evaluate the model: the last fifth in time if a column
 or --time), else a random fifth. The figures that are printed come from a model that had not seen them; afterwards the
 model is fitted to all rows, unless --no-refit is given.
 
-Where time orders the rows, their noise is usually autocorrelated, like weather that lasts for days: then the effective
-sample size is smaller than the number of rows. It is estimated and taken into account; --redundancy 1 takes rows for
-independent.
+Where time orders the rows, their errors are usually autocorrelated, like weather that lasts for days: slow effects are
+then known less well than so many rows suggest. It is estimated from blocks of rows left out and taken into account;
+--errors independent takes rows for independent. Log evidences of two models compare on the same rows; scores of rows
+held out compare in any case.
 
 --noise-column names known standard deviations of the target: rows count by them. Their common factor is learned and
 printed; 1 means that the error bars are right. If it is much larger, there may be another period: look for two, whose
@@ -68,6 +76,7 @@ Examples:
       --date-format "%d/%m/%Y %H:%M" --decimal ,
   torusgp fit bicycles.csv --target count --likelihood negative_binomial \\
       --terms "hour * weekday + year + rain"
+  torusgp fit stores.csv --target sales --by store --holidays DE
   torusgp fit angles.csv --target energy --period phi=360 --period psi=360
   torusgp fit star.csv --target mag --period time=auto --noise-column mag_err
   torusgp fit star.csv --target mag --noise-column mag_err \\
@@ -90,6 +99,10 @@ def add_fit(app):
     def command(
         data: Annotated[Path, typer.Argument(metavar="DATA", help="Table: .csv, .csv.gz, .tsv or .parquet.")],
         make_model,
+        by: Annotated[
+            str | None,
+            typer.Option(help="Column that parts the rows: one model for each of its values.", metavar="COLUMN"),
+        ] = None,
         holdout: Annotated[
             float | None,
             typer.Option(help="Share of rows to hold out; 0 for none. By default 0.2.", metavar="FRACTION"),
@@ -109,11 +122,15 @@ def add_fit(app):
         with errors_told(debug), words_of_the_command():
             model = make_model()
             place = beside(data, "-model.npz") if output is None else output
-            with at_work("reading") as report:
-                seconds = fit_file(model, data, place, holdout, holdout_from, refit, report)
-            summary = model.summary()
+            fitted = model if by is None else PanelModel(model, by)
+            with at_work("reading", lambda: {one.text for one in getattr(model, "findings_", ())}) as report:
+                seconds = fit_file(fitted, data, place, holdout, holdout_from, refit, report)
+            summary = fitted.summary()
             if as_json:
-                print_json({"model": str(place), "data": str(data), "seconds": seconds, **summary})
+                said = {} if by is not None else model.findings().to_json()
+                print_json({"model": str(place), "data": str(data), "seconds": seconds} | summary | said)
+            elif by is not None:
+                print_levels(summary, {"time": f"{seconds:.1f} s", "written to": str(place)})
             else:
                 print_summary(summary, {"time": f"{seconds:.1f} s", "written to": str(place)})
 
@@ -123,8 +140,8 @@ def fit_file(model, path, output, holdout=None, start=None, refit=True, verbose=
 
     Parameters
     ----------
-    model : TableModel
-        Unfitted model.
+    model : TableModel or PanelModel
+        Unfitted model, or one for each level of a column.
     path : Path
         The table.
     output : Path
@@ -148,7 +165,8 @@ def fit_file(model, path, output, holdout=None, start=None, refit=True, verbose=
         raise ValueError("Give either --holdout or --holdout-from: both say which rows are held out.")
     check_output(output, path)
     frame = read_table(path)
-    model.set_params(verbose=verbose)
+    template = getattr(model, "model", model)
+    template.set_params(verbose=verbose)
     if holdout == 0:
         model.fit(frame, source=path)
     else:
@@ -158,7 +176,7 @@ def fit_file(model, path, output, holdout=None, start=None, refit=True, verbose=
     seconds = time.perf_counter() - began
     with tempfile.TemporaryDirectory() as folder:
         written = Path(folder) / "model.npz"
-        layout = asdict(text_layout(frame, path, model.decimal))  # for predictions of tables that do not show theirs
+        layout = asdict(text_layout(frame, path, template.decimal))  # for predictions of tables that do not show theirs
         model.save(written, {"data": str(path), "seconds": seconds, "layout": layout})
         write_together({output: written.read_bytes()})
     return seconds

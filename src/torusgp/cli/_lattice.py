@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
-
 from torusgp.cli._console import at_work, describe_cell, fail, with_error
 from torusgp.images.inpainting import DEFAULT_COLUMNS, hole_mask
 from torusgp.images.lattices import ImageLattice, find_lattice
@@ -175,7 +173,7 @@ def describe(written):
     return [
         *vectors,
         f"  angle between them {with_error(result.angle, result.angle_std)} degrees",
-        f"Strain: {', '.join(ranges)}; standard error {100 * np.sqrt((std**2).mean()):.2g} %",
+        f"Strain: {', '.join(ranges)}; standard error up to {100 * std.max():.2g} %",
         f"Defects: {len(defects)}{first}",
         f"Found: {written.content}",
         f"Average cell: {written.unit_cell}",

@@ -62,6 +62,13 @@ def model_options():
             str | None,
             typer.Option(help="Formula of inputs, such as 'hour * temperature + weekday'.", metavar="FORMULA"),
         ] = None,
+        lags: Annotated[
+            list[str] | None,
+            typer.Option(help="Column, and spans of moving means that are inputs.", metavar="COLUMN=SPAN,SPAN"),
+        ] = None,
+        holidays: Annotated[
+            str | None, typer.Option(help="Country whose holidays are an input, such as AU-VIC.", metavar="CODE")
+        ] = None,
         time_column: Annotated[
             str | None,
             typer.Option("--time", help="Column of times or numbers that orders the rows.", metavar="COLUMN"),
@@ -98,9 +105,10 @@ def model_options():
             int | None, typer.Option(help="Most components of the model; by default as many as help.", metavar="NUMBER")
         ] = None,
         kernel: Annotated[str, typer.Option(help="Family of the kernel, such as matern52.")] = "squared_exponential",
-        redundancy: Annotated[
-            str, typer.Option(help="Rows over their effective sample size; 1 if independent.", metavar="NUMBER")
+        errors: Annotated[
+            str, typer.Option(help="independent if errors of neighbouring rows are.", metavar="auto|independent")
         ] = "auto",
+        unit: Annotated[str, typer.Option(help="Unit of the target, such as MW.", metavar="UNIT")] = "",
         drop_missing: Annotated[bool, drop_missing_option()] = False,
     ):
         return TableModel(
@@ -109,6 +117,8 @@ def model_options():
             to_calendar(calendar),
             inputs=inputs,
             terms=terms,
+            lags=to_lags(lags),
+            holidays=holidays,
             time=time_column,
             timezone=timezone,
             whole_days=whole_days,
@@ -118,10 +128,11 @@ def model_options():
             likelihood=likelihood,
             exposure=exposure,
             noise_by=noise_by,
-            redundancy=to_redundancy(redundancy),
+            errors=errors,
             kernel=kernel,
             n_components="auto" if components is None else components,
             drop_missing=drop_missing,
+            unit=unit,
         )
 
     return make
@@ -141,11 +152,13 @@ def to_calendar(text):
     return {column: [cycle.strip() for cycle in cycles.split(",") if cycle.strip()]}
 
 
-def to_redundancy(text):
-    """Number or "auto" of ``--redundancy``."""
-    if text == "auto":
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"--redundancy must be 'auto' or a number of rows, 1 or more, got {text!r}.") from None
+def to_lags(texts):
+    """Columns and spans of ``--lags``.
+
+    Examples
+    --------
+    >>> to_lags(["temperature=3h,24h"])
+    {'temperature': ['3h', '24h']}
+    """
+    pairs = [split_pair(text, "--lags", "temperature=3h,24h") for text in texts or []]
+    return {column: [one.strip() for one in spans.split(",") if one.strip()] for column, spans in pairs} or None

@@ -400,7 +400,7 @@ class Posterior:
         Parameters
         ----------
         columns : ndarray of shape (n_points, n_columns)
-            Columns of the model at the points.
+            Basis functions at the points.
         output : int
             Which output.
 
@@ -410,6 +410,10 @@ class Posterior:
             Its columns have the posterior variances of the points as squared norms.
         """
         return self.factor(output).solve((columns * self.roots[output]).T)
+
+    def shares(self, output):
+        """Share of its prior variance that each weight of one output keeps."""
+        return self._results[output].inverse_diagonal()
 
     def covariance(self, output):
         """Posterior covariance of the weights of one output."""

@@ -368,7 +368,7 @@ class SummedStatistics:
         statistics : LinearStatistics
             In the units of the targets.
         center : ndarray of shape (n_outputs,)
-            What was taken off.
+            What was subtracted.
         """
         index_set = self.index_set if index_set is None else index_set
         if not self.holds(index_set):

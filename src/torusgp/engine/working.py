@@ -145,7 +145,7 @@ def working_rows(columns: Array, sample_weight: Array, weight: Array, weighted: 
     Parameters
     ----------
     columns : ndarray of shape (n_samples, n_columns)
-        Columns of the model.
+        Basis functions at the rows.
     sample_weight, weight, weighted
         See :meth:`WorkingStatistics.add_working`; weights must not be negative.
     unit : float

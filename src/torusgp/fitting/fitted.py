@@ -121,6 +121,24 @@ class FittedTorusGP:
         return self.moments.linear(self._linear[0], float(self.noise_variance[0]))
 
     @property
+    def effective_sample_size(self) -> float:
+        """How many independent rows would tell as much, on average over the components by what is learned of each.
+
+        It may be more than there are, where the noise is less at the frequencies of the model than on average.
+        """
+        n_samples = float(self.statistics.n_samples)
+        if self.moments is None:
+            return n_samples
+        known = 1 - self.posterior.shares(0)
+        known[0] = 0.0  # the constant, which is known whatever the noise
+        plain = np.diagonal(self.gram)
+        known[plain <= 0] = 0.0  # as a sine that vanishes on all rows
+        if not known.any():
+            return n_samples
+        precision = float(self.noise_variance[0]) * np.diagonal(self.moments.precision)
+        return n_samples * float(known @ (precision / np.where(plain > 0, plain, 1.0)) / known.sum())
+
+    @property
     def gram(self) -> NDArray[np.float64]:
         """Sums of products of the columns in use over the rows."""
         return np.asarray(self._linear[0].gram)
@@ -317,7 +335,7 @@ class FittedTorusGP:
         values = self.values(X, draws.reshape(len(draws), -1)).reshape(len(X), -1, n_samples)
         return values + self.offset[:, None]
 
-    def _waves(self) -> NDArray[np.float64]:
+    def _wave_numbers(self) -> NDArray[np.float64]:
         """Wave numbers of the frequencies along the inputs, shape (n_inputs, n_frequencies)."""
         torus, period = self.prior.torus, self.parameters.period
         cell = period if period.ndim == 2 else np.diag(period)
@@ -334,7 +352,7 @@ class FittedTorusGP:
         """
         weights = self.posterior.weights
         points, predictor = self._located(X)
-        result = predictor.gradient(points, weights[: self.n_fourier], self._waves())
+        result = predictor.gradient(points, weights[: self.n_fourier], self._wave_numbers())
         for slope, column in zip(self._slopes(), self.prior.columns, strict=True):
             result[:, column.input] += slope
         result[:, self._without_gradient()] = np.nan
@@ -352,7 +370,7 @@ class FittedTorusGP:
 
     def gradient_variance(self, X: NDArray[Any]) -> NDArray[np.float64]:
         """Posterior variances of the derivatives, shape (n_samples, n_inputs, n_outputs)."""
-        (phases, predictor), waves = self._located(X), self._waves()
+        (phases, predictor), waves = self._located(X), self._wave_numbers()
         outputs = range(self.n_outputs)
         result = np.stack([predictor.gradient_variance(phases, waves, output) for output in outputs], axis=-1)
         if self.prior.columns:

@@ -157,7 +157,7 @@ class RowModel(Model):
     rows: Rows
 
     def columns(self, rows: Rows) -> NDArray[np.float64]:
-        """Columns of the model at rows, plain ones in the units that they have among its own rows."""
+        """Basis functions at rows, plain ones in the units that they have among its own rows."""
         basis = columns(to_phases(rows.X, self.parameters.period), self.index_set.frequencies)
         return basis if rows.plain is None else np.hstack([basis, self.plain_columns(rows)])
 

@@ -162,7 +162,8 @@ class _Objective:
     ):
         self._provider, self.prior, self.index_set, self.tilt = provider, prior, index_set, tilt
         self.start, self.moves = start, moves
-        self.floor = floor and bool(start.entry(NOISE).learned.any())
+        is_known = bool(start.entry(NOISE).learned.any()) or getattr(provider, "is_pooled", False)
+        self.floor = floor and is_known
         self._fixed = provider(index_set, start) if moves is None else None
 
     def unpack(self, vector: NDArray[np.float64]) -> Parameters:

@@ -60,7 +60,7 @@ class Settings:
     report : callable
         Takes lines of progress.
     most_components : int, optional
-        Largest number of columns while something else is still being estimated, given or not.
+        Largest number of components while something else is still being estimated, given or not.
     """
 
     index_set: str | IndexSet = "adaptive"
@@ -249,8 +249,8 @@ def spread_of_statistics(statistics: SufficientStatistics, model: Model, setting
 def _with_derivatives(spread: Spread, squares: NDArray[np.float64], n_values: float, model: Model) -> Spread:
     """Spread of values and derivatives: few values say less of the height of a surface than its slopes.
 
-    A wave of variance v along a circle has slopes of mean square v over the square of its length over two pi; the range
-    of a line stands for such a length.
+    A sinusoid of variance v along a circle has slopes of mean square v over the square of its length over two pi; the
+    range of a line stands for such a length.
     """
     partials = Partials.of(model.torus, [column.input for column in model.columns])
     period = np.diagonal(model.period) if model.period.ndim == 2 else model.period

@@ -154,7 +154,7 @@ class Schedule:
         return any(start.entry(scale_name(term)).learned.any() for term in self.prior.terms)
 
     def _starts_together(self, start: Parameters) -> bool:
-        """Whether one product has more length scales than can be told apart at the beginning."""
+        """Whether one product has more length scales than can be distinguished at the beginning."""
         if len(self.prior.terms) > 1 or not self.prior.is_short:
             return False
         entry = start.entry(scale_name(self.prior.terms[0]))

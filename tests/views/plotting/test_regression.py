@@ -6,7 +6,15 @@ import pytest
 from scipy.stats import binom, kstest, norm
 
 from torusgp import BayesianFeatureRegressor, Category, Circle, IndexSetFourierFeatures, Line, Slope, TorusGPRegressor
-from torusgp.views.plotting import CalibrationDisplay, PredictionDisplay, ResidualDisplay, SpectrumDisplay
+from torusgp.views.analysis import sobol_indices
+from torusgp.views.plotting import (
+    CalibrationDisplay,
+    EffectDisplay,
+    PartsDisplay,
+    PredictionDisplay,
+    ResidualDisplay,
+    SpectrumDisplay,
+)
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
@@ -228,6 +236,17 @@ class TestOtherLikelihoods:
             np.stack(display.band, axis=1), model.predict_quantiles(display.grid[0][:, None], [0.1, 0.9])
         )
         assert display.band[0].min() >= 0
+
+    def test_effects_and_parts_are_on_the_scale_of_the_function(self, case):
+        model, _, _ = case
+        scale = model.likelihood_.scale_name
+        display = EffectDisplay.from_estimator(model, 0, n_points=24)
+        assert display.target == PartsDisplay.from_estimator(model).target == f"{scale} of target"
+        latent = model.predict_latent(np.asarray(display.grid[0])[:, None])
+        np.testing.assert_allclose(display.mean - display.mean.mean(), latent - latent.mean(), atol=1e-8)
+        assert EffectDisplay.from_estimator(model, 0, n_points=24, target="rides").target == "rides"
+        shares = sobol_indices(model)
+        assert shares.total_order[0] == pytest.approx(1.0)
 
     def test_residuals_are_standard_normal_and_intervals_calibrated(self, case):
         model, X, y = case

@@ -2,30 +2,30 @@
 
 from torusgp.tables.forecasting import Backtest, Forecast, HorizonScores, Timeline, quantile_name
 from torusgp.tables.models._choice import NOT_NAMED
-from torusgp.tables.models._correlation import Redundancy, estimate_redundancy
-from torusgp.tables.models._files import load_regressor
-from torusgp.tables.models._fitting import fit_in_order
+from torusgp.tables.models._files import is_panel, load_regressor
 from torusgp.tables.models._model import TableModel
+from torusgp.tables.models._panel import PanelForecast, PanelModel, load_tables
 from torusgp.tables.models._slopes import SlopeEstimate
-from torusgp.tables.models._summary import to_plain
 from torusgp.tables.models._time_axis import TimeAxis
 from torusgp.tables.models._words import words_of_the_command
 from torusgp.views.scores import Scores
+from torusgp.views.summary import to_plain
 
 __all__ = [
     "NOT_NAMED",
     "Backtest",
     "Forecast",
     "HorizonScores",
-    "Redundancy",
+    "PanelForecast",
+    "PanelModel",
     "Scores",
     "SlopeEstimate",
     "TableModel",
     "TimeAxis",
     "Timeline",
-    "estimate_redundancy",
-    "fit_in_order",
+    "is_panel",
     "load_regressor",
+    "load_tables",
     "quantile_name",
     "to_plain",
     "words_of_the_command",

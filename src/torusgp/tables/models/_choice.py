@@ -12,7 +12,10 @@ from torusgp.kernels.axes import Category, Circle, Expression, Factor, Line, Pro
 from torusgp.tables.calendar import CYCLES, YEAR, CalendarPhases, cycle_of
 from torusgp.tables.models._columns import column_kind
 from torusgp.tables.models._formula import parse_formula
+from torusgp.tables.models._holidays import NAME as HOLIDAYS
+from torusgp.tables.models._holidays import check_holidays
 from torusgp.tables.models._inputs import TableInputs
+from torusgp.tables.models._lags import parse_lags
 from torusgp.tables.models._layout2 import FARTHEST
 from torusgp.tables.models._terms import (
     TIME,
@@ -50,6 +53,8 @@ class Options:
     whole_days: bool = True
     decimal: str = "auto"
     date_format: str = "auto"
+    lags: Any = None
+    holidays: str | None = None
     family: str = "squared_exponential"
     reserved: tuple[str, ...] = ()  # columns with another role
     learns_sets: bool = True  # whether the likelihood allows frequencies that the data choose
@@ -87,6 +92,7 @@ class _Chooser:
         self._time = column if options.time is None else options.time
         self._calendar_column = column
         self._unused: dict[str, str] = {}
+        self._lags = {lag.name: lag for lag in parse_lags(options.lags)}
         if options.timezone is not None:
             to_timezone(options.timezone)
 
@@ -95,7 +101,7 @@ class _Chooser:
         inputs = _listed(options.inputs)
         by_type = inputs is None and options.terms is None and not self._circles and not self._cycles
         terms = None if options.terms is None else self._terms(options.terms)
-        named = self._all_columns() if by_type else inputs or []
+        named = [*(self._all_columns() if by_type else inputs or []), *self._derived()]
         mentioned = named_inputs(terms)
         circles = [circle for several in self._circles.values() for circle in several]
         in_circles = [] if terms is None else [circle.input for circle in distinct_circles(terms)]
@@ -111,23 +117,52 @@ class _Chooser:
         factors = _distinct(factors)
         parts: list[Expression] = [self._product(factors)] if factors else []
         parts += ([self._slow_line()] if has_time else []) + ([] if terms is None else [terms])
-        if not parts:
+        if not parts or all(isinstance(part, Slope) for part in parts):
             raise ValueError(self._nothing())
         model = levels_as_text(sum(parts[1:], parts[0]) if len(parts) > 1 else parts[0])
         assert model is not None
         self._check(model)
         return TableInputs(
             model,
-            None if not self._cycles else (self._calendar_column or self._time, tuple(self._cycles)),
+            self._calendar(),
             self._time,
             None if options.timezone is None else str(options.timezone),
             whole_days=bool(options.whole_days),
             decimal=options.decimal,
             date_format=options.date_format,
+            lags=tuple(self._lags.values()),
+            holidays=options.holidays,
             index_set="learned" if len(factors) > _FEW_AXES and options.learns_sets else "adaptive",
             empty_levels=self._empty_levels(model),
             unused=self._not_used(model, by_type),
         )
+
+    def _derived(self) -> list[str]:
+        """Inputs that are made of columns and need the time."""
+        found = [*self._lags, *([HOLIDAYS] if self._options.holidays is not None else [])]
+        for name in found:
+            if name in self._names:
+                raise ValueError(f"{self._source} has a column {name!r} already: rename it.")
+        if not found:
+            return []
+        order = self._order()
+        if self._options.holidays is not None:
+            check_holidays(self._options.holidays)
+            if order.dtype.kind != "M":
+                raise TableError(f"holidays need times, but column {self._time!r} of {self._source} has numbers.")
+        for lag in self._lags.values():
+            if lag.column not in self._names:
+                raise TableError(self._unknown(lag.column))
+            if (order.dtype.kind == "M") == lag.text.replace(".", "").isdigit():
+                units = "a span such as 24h" if order.dtype.kind == "M" else f"a number in the units of {self._time!r}"
+                raise ValueError(f"The lag {lag.text!r} of {lag.column!r} must be {units}.")
+        return found
+
+    def _calendar(self) -> tuple[str | None, tuple[str, ...]] | None:
+        """Column of times and the cycles that are read off it, maybe none if only holidays are."""
+        if not self._cycles and self._options.holidays is None:
+            return None
+        return self._calendar_column or self._time, tuple(self._cycles or ())
 
     # Time --------------------------------------------------------------------------------------------------------
 
@@ -246,6 +281,10 @@ class _Chooser:
         """Axes of an input that is not the time, by its type."""
         if name in self._circles:
             return list(self._circles[name])
+        if name in self._lags:
+            return [Line(name, self._options.family)]
+        if name == HOLIDAYS and self._options.holidays is not None:
+            return [Category(name)]
         if name in self._names:
             return [self._by_type(name)]
         cycle = cycle_of(name)
@@ -271,7 +310,7 @@ class _Chooser:
         raise TableError(f"Column {name!r} of {self._source} cannot be an input: {kind.reason}.")
 
     def _unknown(self, name: str) -> str:
-        known = [*self._names, *(one.words[0] for one in CYCLES.values()), TIME]
+        known = [*self._names, *self._lags, *(one.words[0] for one in CYCLES.values()), TIME]
         text = f"{self._source} has no column {name!r}.{did_you_mean(name, known)}"
         if any(sign in name for sign in "~:^|/"):
             text += " In formulas + adds and * multiplies inputs; put names with other signs into quotes."
@@ -298,7 +337,8 @@ class _Chooser:
         for name in named_inputs(renamed):
             if name == self._time and self._time is not None:
                 continue
-            if name not in self._names and all(CYCLES[one].column != name for one in self._cycles or ()):
+            made = [*self._lags, HOLIDAYS, *self._calendar_inputs()]
+            if name not in [*self._names, *made]:
                 raise TableError(self._unknown(name))
         return renamed
 
@@ -318,7 +358,7 @@ class _Chooser:
             )
         if name == TIME or name == self._time:
             name = self._find_time("time") if TIME not in self._names else name
-        elif name not in self._names:
+        elif name not in [*self._names, *self._lags]:
             raise TableError(self._unknown(name))
         if function == "circle":
             return self._circle(name, more)
@@ -369,7 +409,13 @@ class _Chooser:
         return tuple(name for name in names if self._frame[name].isna().any())
 
     def _not_used(self, model: Expression, by_type: bool) -> tuple[tuple[str, str], ...]:
-        used = {*named_inputs(model), self._time, self._calendar_column, *self._reserved} - set(self._calendar_inputs())
+        used = {
+            *named_inputs(model),
+            self._time,
+            self._calendar_column,
+            *self._reserved,
+            *(lag.column for lag in self._lags.values()),
+        } - set(self._calendar_inputs())
         reason = "" if by_type else NOT_NAMED
         return tuple((name, self._unused.get(name, reason)) for name in self._names if name not in used)
 

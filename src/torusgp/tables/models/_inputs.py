@@ -6,6 +6,9 @@ from torusgp.estimators.short_form import slow_change
 from torusgp.kernels.axes import Circle, Expression
 from torusgp.storage.serialisation import from_json, to_json
 from torusgp.tables.calendar import CYCLES, CalendarPhases, cycle_of
+from torusgp.tables.models._holidays import NAME as HOLIDAYS
+from torusgp.tables.models._holidays import holiday_levels
+from torusgp.tables.models._lags import History, Lag
 from torusgp.tables.models._layout2 import upgrade_model
 from torusgp.tables.models._terms import TIME, category_inputs, distinct_circles, named_inputs, slope_inputs
 from torusgp.tables.models._time_axis import TimeAxis
@@ -48,6 +51,12 @@ class TableInputs:
         How numbers and times that are text are written; "auto" where that is plain.
     axis : TimeAxis or None
         How the time of a row becomes a number, if the model has it; None before.
+    lags : tuple of Lag
+        Moving means that are inputs.
+    history : History or None
+        What moving means of later rows need to know of those that were fitted; None before.
+    holidays : str or None
+        Country whose holidays are an input.
     index_set : str
         How the regressor chooses its frequencies.
     empty_levels : tuple of str
@@ -65,6 +74,9 @@ class TableInputs:
     decimal: str = "auto"
     date_format: str = "auto"
     axis: TimeAxis | None = None
+    lags: tuple = ()
+    history: History | None = None
+    holidays: str | None = None
     index_set: str = "adaptive"
     empty_levels: tuple = ()
     unused: tuple = ()
@@ -74,7 +86,7 @@ class TableInputs:
         """Inputs from what :meth:`to_json` gave, or an earlier version."""
         calendar = None if content["calendar"] is None else (content["calendar"][0], tuple(content["calendar"][1]))
         model = from_json(content["model"]) if "model" in content else upgrade_model(content, calendar)
-        kept = ("whole_days", "decimal", "date_format", "index_set")
+        kept = ("whole_days", "decimal", "date_format", "holidays", "index_set")
         return cls(
             model,
             calendar,
@@ -82,6 +94,8 @@ class TableInputs:
             content["timezone"],
             content["zone"],
             axis=None if content.get("axis") is None else TimeAxis(**content["axis"]),
+            lags=tuple(Lag(**lag) for lag in content.get("lags", ())),
+            history=None if content.get("history") is None else History.from_json(content["history"]),
             empty_levels=tuple(content.get("empty_levels", ())),
             unused=tuple(map(tuple, content.get("unused", ()))),
             **{name: content[name] for name in kept if name in content},
@@ -91,7 +105,9 @@ class TableInputs:
         """What JSON can hold of it."""
         content = {one.name: getattr(self, one.name) for one in fields(self)}
         axis = None if self.axis is None else asdict(self.axis)
-        return content | {"model": to_json(self.model), "axis": axis}
+        history = None if self.history is None else self.history.to_json()
+        lags = [asdict(lag) for lag in self.lags]
+        return content | {"model": to_json(self.model), "axis": axis, "lags": lags, "history": history}
 
     @property
     def names(self):
@@ -163,13 +179,18 @@ class TableInputs:
     def columns(self):
         """Columns of the table that predictions need; the time of the rows is read on its own."""
         calendar = [] if self.calendar is None else [self.calendar[0]]
-        return list(dict.fromkeys([*self._plain_columns, *calendar]))
+        return list(dict.fromkeys([*self._plain_columns, *(lag.column for lag in self.lags), *calendar]))
 
     @property
     def _plain_columns(self):
         """Columns of the table that are inputs as they are."""
-        others = [*self.calendar_names, *([self.time] if self._counts_time else [])]
+        others = [*self.calendar_names, *self.derived, *([self.time] if self._counts_time else [])]
         return [name for name in self.names if name not in others]
+
+    @property
+    def derived(self):
+        """Inputs that are made of columns: moving means, and holidays."""
+        return [lag.name for lag in self.lags] + ([HOLIDAYS] if self.holidays is not None else [])
 
     @property
     def _counts_time(self):
@@ -195,8 +216,26 @@ class TableInputs:
         for name in self._plain_columns:
             columns[name] = (self._read_levels if name in levels else self._read_numbers)(frame, name, source)
         if self.calendar is not None:
-            columns[self.calendar[0]] = self._read_calendar(frame, self.calendar[0], source)
-        return columns
+            times = columns[self.calendar[0]] = self._read_calendar(frame, self.calendar[0], source)
+            if self.holidays is not None:
+                columns[HOLIDAYS] = holiday_levels(times, self.holidays)
+        return columns | self._read_lags(frame, source, columns)
+
+    def _read_lags(self, frame, source, columns):
+        """Moving means, with what is known of the rows before."""
+        if not self.lags:
+            return {}
+        order = self.read_order(frame, source, columns)
+        base = {lag.column: self.read_numbers(frame, lag.column, source) for lag in self.lags}
+        history = self.history or History.from_rows(order, base, self.lags)
+        return {lag.name: history.moving_mean(lag, order, base[lag.column]) for lag in self.lags}
+
+    def with_history(self, frame, source, order):
+        """The same, knowing what moving means of later rows need of these."""
+        if not self.lags:
+            return self
+        base = {lag.column: self.read_numbers(frame, lag.column, source) for lag in self.lags}
+        return replace(self, history=History.from_rows(order, base, self.lags))
 
     def read_numbers(self, frame, column, source):
         """A column of numbers, written as the model reads them."""
@@ -253,9 +292,9 @@ class TableInputs:
         """
         import pandas
 
-        values = {name: columns[name].to_numpy() for name in self._plain_columns}
+        values = {name: columns[name].to_numpy() for name in [*self._plain_columns, *self.derived]}
         index = order.index if not columns else next(iter(columns.values())).index
-        if self.calendar is not None:
+        if self.calendar is not None and self.calendar[1]:
             phases = CalendarPhases(self.calendar[1], whole_days=self.whole_days)
             phases = phases.fit_transform(columns[self.calendar[0]])
             values.update(zip(self.calendar_names, phases.T, strict=True))
@@ -290,8 +329,10 @@ class TableInputs:
                 )
 
     def _read_levels(self, frame, column, source):
-        levels = level_column(frame, column, source)
-        return levels.fillna(EMPTY) if column in self.empty_levels else levels
+        if column not in self.empty_levels or column not in frame.columns:
+            return level_column(frame, column, source)
+        filled = frame[column].astype(object).where(frame[column].notna(), EMPTY)
+        return level_column(frame.assign(**{column: filled}), column, source)
 
     def _read_numbers(self, frame, column, source):
         try:

@@ -1,8 +1,8 @@
 """Regression on the columns of a table."""
 
-import warnings
 from contextlib import contextmanager
 from dataclasses import fields, replace
+from pathlib import Path
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -16,15 +16,20 @@ from torusgp.tables.models._choice import Options, choose_inputs
 from torusgp.tables.models._files import from_notes, load_regressor, to_notes
 from torusgp.tables.models._forecasting import forecast_table
 from torusgp.tables.models._holdout import hold_out
+from torusgp.tables.models._page import write_page
 from torusgp.tables.models._parameters import check_parameters
 from torusgp.tables.models._predictions import predict_rows
+from torusgp.tables.models._record import make_record
 from torusgp.tables.models._regressors import fit_regressor
 from torusgp.tables.models._rows import TABLE, Rows, find_complete, numbered, read_noise, to_table, unless_input
 from torusgp.tables.models._slopes import estimate_slopes
 from torusgp.tables.models._summary import part_stds, summarise
-from torusgp.tables.models._warnings import warn_about
+from torusgp.tables.models._warnings import conclude, kept_warnings
 from torusgp.tables.models._words import word
 from torusgp.tables.reading import TableError, zone_name
+from torusgp.views.findings import Findings
+from torusgp.views.plotting import RecordDisplay
+from torusgp.views.report._page import short_form
 
 _QUANTILES = (0.05, 0.5, 0.95)
 
@@ -71,6 +76,14 @@ class TableModel(BaseEstimator):
         expression over names of columns, such as ``Slope("time") + Line("temperature")``, where cycles are called
         "hour_of_day" and so on. Time is in years of 365.25 days since the first row where it has dates, else in its own
         units. Inputs that are named elsewhere and not in terms make up one product beside them.
+    lags : dict of str to sequence of str, optional
+        Moving means of columns, such as ``{"temperature": ["3h", "24h"]}``: inputs called ``temperature_3h`` and
+        ``temperature_24h``, over the time up to each row (min, h, d or w; numbers where numbers order the rows). They
+        are not known where less than half of it has rows: at the beginning, and after gaps; such rows are left out of
+        fits. Predictions know the last of the rows that were fitted.
+    holidays : str, optional
+        Country, or part of it, whose public holidays and the days before and after them are a category called
+        "holidays", such as "AU-VIC"; needs the library of this name.
     time : str, optional
         Column of times or numbers that orders the rows; by default that of the calendar, or the only column of times
         where time is an input.
@@ -96,16 +109,18 @@ class TableModel(BaseEstimator):
         Column of exposures of counts: positive numbers. Rates are for each unit of it.
     noise_by : sequence of str, optional
         Inputs that the variance of the noise depends on, such as "hour" or "temperature".
-    redundancy : float or "auto", default="auto"
-        Number of rows over their effective sample size, as the noise of neighbouring rows is autocorrelated. "auto"
-        estimates it where ``time`` orders the rows, and takes them for independent otherwise; see
-        :func:`~torusgp.tables.models.estimate_redundancy`. 1 takes them for independent.
+    errors : {"auto", "independent"}, default="auto"
+        Whether errors of neighbouring rows may be autocorrelated. "auto" finds out where ``time`` orders the rows, and
+        lets every frequency count as much as the errors at it allow; see :class:`~torusgp.CorrelatedNoise`. A product
+        of circles then has the effects of single ones beside it. "independent" takes them for independent.
     kernel : str, default="squared_exponential"
         Family of the kernel; see :class:`~torusgp.TorusKernel`.
     n_components : int or "auto", default="auto"
         Largest number of components of the model.
     drop_missing : bool, default=False
         Leave out rows that miss a value, instead of raising an error that counts them.
+    unit : str, default=""
+        Unit of the target, which is said with its numbers.
     verbose : int or callable, default=0
         Print progress if positive; a callable takes each line of it.
 
@@ -129,18 +144,23 @@ class TableModel(BaseEstimator):
         Number of rows that it was fitted to.
     n_dropped_ : int
         Number of rows that missed a value.
-    redundancy_ : float
-        How many rows counted as one; predicted noise is that of single rows nevertheless.
-    correlation_ : Redundancy or None
-        The estimate behind it, if there was one.
     n_effective_ : float
-        Effective sample size.
+        Effective sample size, on average over the components.
+    redundancy_ : float
+        Number of rows over it.
     scores_ : Scores or None
         How predictions fared on rows that were held out.
     evaluation_ : Backtest or None
         The same by how far ahead they were, beside a seasonal naive forecast, if time orders the rows.
     is_refitted_ : bool
         Whether the model was fitted to these rows, too, after it was evaluated.
+    findings_ : list of Finding
+        Problems and notes, each with its ``level``, what it is ``about`` and its ``text``: all warnings of the fit and
+        what is not worth one, such as gaps.
+    quality_ : dict
+        The rows in numbers.
+    record_ : Record
+        Rows that pictures draw, with the predictions of those held out.
 
     Examples
     --------
@@ -170,6 +190,8 @@ class TableModel(BaseEstimator):
         *,
         inputs=None,
         terms=None,
+        lags=None,
+        holidays=None,
         time=None,
         timezone=None,
         whole_days=True,
@@ -179,10 +201,11 @@ class TableModel(BaseEstimator):
         likelihood="normal",
         exposure=None,
         noise_by=None,
-        redundancy="auto",
+        errors="auto",
         kernel="squared_exponential",
         n_components="auto",
         drop_missing=False,
+        unit="",
         verbose=0,
     ):
         self.target = target
@@ -190,6 +213,8 @@ class TableModel(BaseEstimator):
         self.calendar = calendar
         self.inputs = inputs
         self.terms = terms
+        self.lags = lags
+        self.holidays = holidays
         self.time = time
         self.timezone = timezone
         self.whole_days = whole_days
@@ -199,10 +224,11 @@ class TableModel(BaseEstimator):
         self.likelihood = likelihood
         self.exposure = exposure
         self.noise_by = noise_by
-        self.redundancy = redundancy
+        self.errors = errors
         self.kernel = kernel
         self.n_components = n_components
         self.drop_missing = drop_missing
+        self.unit = unit
         self.verbose = verbose
 
     # Fitting -----------------------------------------------------------------------------------------------------
@@ -222,10 +248,13 @@ class TableModel(BaseEstimator):
         self
         """
         with _all_or_nothing(self):
-            rows = self._read(*to_table(frame, source))
+            frame, source = to_table(frame, source)
+            rows = self._read(frame, source)
             self.scores_, self.evaluation_, self.is_refitted_ = None, None, False
-            self._fit(rows)
-            warn_about(self, rows)
+            with kept_warnings() as told:
+                self._fit(rows)
+            self.record_ = make_record(self, rows)
+            conclude(self, frame, rows, told)
         return self
 
     def fit_and_evaluate(self, frame, holdout=0.2, *, start=None, refit=True, random_state=0, source=TABLE):
@@ -251,7 +280,8 @@ class TableModel(BaseEstimator):
         self
         """
         with _all_or_nothing(self):
-            rows = self._read(*to_table(frame, source))
+            frame, source = to_table(frame, source)
+            rows = self._read(frame, source)
             held, words = hold_out(len(rows.y), rows.order, holdout, start, random_state)
             n_left = int(np.sum(~held))
             if n_left < FEWEST_ROWS:
@@ -260,9 +290,7 @@ class TableModel(BaseEstimator):
                     f"{FEWEST_ROWS} or more are needed. To fit to all rows without evaluation, use "
                     f"{word('without_holdout')}."
                 )
-            with warnings.catch_warnings():
-                if refit:  # what is wrong with the final model is told of that one
-                    warnings.simplefilter("ignore", UserWarning)
+            with kept_warnings() as told:
                 self._fit(rows.take(~held))
             self._report("predicting the rows held out")
             self.evaluation_ = None
@@ -272,11 +300,13 @@ class TableModel(BaseEstimator):
             else:
                 self.evaluation_ = evaluate_last(self, rows, n_left, words)
                 self.scores_ = self.evaluation_.scores
+            self.record_ = make_record(self, rows, held)
             self.is_refitted_ = bool(refit)
-            if refit:
+            if refit:  # what is wrong with the final model is told of that one
                 self._report("fitting to all rows")
-                self._fit(rows, start=self.redundancy_)
-            warn_about(self, rows if refit else rows.take(~held))
+                with kept_warnings() as told:
+                    self._fit(rows)
+            conclude(self, frame, rows if refit else rows.take(~held), told)
         return self
 
     def _read(self, frame, source):
@@ -288,8 +318,13 @@ class TableModel(BaseEstimator):
         columns = inputs.read(frame, source)
         order = inputs.read_order(frame, source, columns)
         scale = read_noise(frame, self._scale_column, source, inputs)
-        needed = [y, *columns.values(), *unless_input(order, columns), *unless_input(scale, columns)]
+        inputs = inputs.with_history(frame, source, order)
+        lagged = {lag.name: columns[lag.name] for lag in inputs.lags}
+        own = [column for name, column in columns.items() if name not in lagged]
+        needed = [y, *own, *unless_input(order, columns), *unless_input(scale, columns)]
         complete = find_complete(needed, source, self.drop_missing)
+        for column in lagged.values():  # of the first rows nothing is known of the time before
+            complete = complete & column.notna().to_numpy()
         self.n_dropped_ = int(np.sum(~complete))
         if complete.sum() < FEWEST_ROWS:
             raise TableError(f"{source} has {complete.sum()} complete rows; {FEWEST_ROWS} or more are needed.")
@@ -313,23 +348,21 @@ class TableModel(BaseEstimator):
             fills_levels=not self.drop_missing,
         )
 
-    def _fit(self, rows, start=1.0):
+    def _fit(self, rows):
         if np.ptp(rows.y) == 0:
             raise TableError(f"Column {self.target!r} is {rows.y[0]:g} in all {len(rows.y)} rows to learn from.")
         self._typical_scale = 1.0 if self.noise is None else float(np.sqrt(np.mean(rows.scale**2)))
         if self.noise is not None:  # the noise variance that is learned is then that of a typical row
             rows = replace(rows, scale=rows.scale / self._typical_scale)
-        self.model_, self.redundancy_, self.correlation_ = fit_regressor(self, rows, start, self._report)
+        self.model_, self.n_effective_ = fit_regressor(self, rows)
+        self.n_rows_, self.redundancy_ = len(rows.y), len(rows.y) / self.n_effective_
         self._set_noise_factor()
         with limited_blas(len(self.model_.coef_)):
-            found = self.correlation_ if self.redundancy_ > 1 else None
-            block_rows = None if found is None else found.block_rows
-            self.slopes_ = estimate_slopes(self.model_, rows, self.inputs_, self.redundancy_, block_rows)
+            self.slopes_ = estimate_slopes(self.model_, self.inputs_)
             self._part_stds = part_stds(self.model_, rows.X)
         for slope in self.slopes_:
             self._report(f"slope {slope.slope:.4g} ± {slope.std:.2g} per {slope.per}")
         self.timeline_ = None if rows.order is None else Timeline.from_order(rows.order)
-        self.n_rows_, self.n_effective_ = len(rows.y), len(rows.y) / self.redundancy_
         self.__dict__.pop("_summary", None)
         return self
 
@@ -518,12 +551,12 @@ class TableModel(BaseEstimator):
             None if scale is None else scale[complete].fillna(self._typical_scale).to_numpy(),
         ), complete
 
-    def read_as(self, *, decimal=None, date_format=None):
+    def read_as(self, *, decimal=None, date_format=None, drop_missing=None):
         """Read the tables that follow in another way than those that were fitted.
 
         Parameters
         ----------
-        decimal, date_format : str, optional
+        decimal, date_format, drop_missing : optional
             See :class:`TableModel`; by default as before.
 
         Returns
@@ -533,7 +566,7 @@ class TableModel(BaseEstimator):
         given = {"decimal": decimal, "date_format": date_format}
         changes = {name: value for name, value in given.items() if value is not None}
         self.inputs_ = replace(self.inputs_, **changes)
-        return self.set_params(**changes)
+        return self.set_params(**changes, **({} if drop_missing is None else {"drop_missing": drop_missing}))
 
     # What was learned --------------------------------------------------------------------------------------------
 
@@ -550,6 +583,58 @@ class TableModel(BaseEstimator):
             with limited_blas(self.model_.index_set_.n_components):
                 self._summary = summarise(self)
         return self._summary
+
+    def findings(self):
+        """What is said of the model, from its summary: verdict, figures, what matters, problems and notes.
+
+        Returns
+        -------
+        torusgp.views.findings.Findings
+        """
+        return Findings.from_summary(self.summary(), self.unit)
+
+    def report(self, path, frame=None, *, new_rows=None, title=None, source=TABLE):
+        """Write a page about the model, to open in a browser.
+
+        Parameters
+        ----------
+        path : str or Path
+            File to write, such as ``report.html``.
+        frame : pandas.DataFrame, str or Path, optional
+            A table with inputs and target to compare predictions with, or its file, instead of the rows held out.
+        new_rows : bool, optional
+            Whether the model has not seen these rows; by default that is found out.
+        title : str, optional
+            Heading of the page.
+        source : str or Path, optional
+            File that the table was read from.
+
+        Returns
+        -------
+        Path
+        """
+        write_page(self, path, frame, new_rows=new_rows, title=title, source=source)
+        return Path(path)
+
+    def plot(self, ax=None):
+        """Draw the target with the predictions of the rows held out.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Axes to draw on; by default a new figure.
+
+        Returns
+        -------
+        RecordDisplay
+        """
+        check_is_fitted(self, "model_")
+        return RecordDisplay.from_estimator(self).plot(ax)
+
+    def _html_repr(self):
+        """What notebooks show: the findings, and scikit-learn's diagram below; the diagram alone before the fit."""
+        said = short_form(self.findings()) if hasattr(self, "model_") else ""
+        return f"{said}{super()._html_repr()}"
 
     # Storage -----------------------------------------------------------------------------------------------------
 

@@ -10,12 +10,13 @@ _WORDS = {
     "time": ("time={0!r}", "--time {0}"),
     "timezone": ("timezone={0!r}", "--timezone {0}"),
     "slope": ("terms='slope(time)'", '--terms "slope(time)"'),
+    "by": ("PanelModel(..., by={0!r})", "--by {0}"),
+    "lags": ("lags={{{0!r}: ['3h', '24h']}}", "--lags {0}=3h,24h"),
     "noise": ("noise={0!r}", "--noise-column {0}"),
     "two_periods": (
         "terms='circle({0}, auto) + circle({0}, auto)'",
         '--terms "circle({0}, auto) + circle({0}, auto)"',
     ),
-    "redundancy": ("redundancy", "--redundancy"),
     "drop_missing": ("drop_missing=True", "--drop-missing"),
     "horizon": ("horizon={0!r}", "--horizon {0}"),
     "origins": ("origins={0}", "--origins {0}"),
@@ -25,13 +26,18 @@ _WORDS = {
 
 
 @contextmanager
-def words_of_the_command():
+def words_of_the_command(is_command=True):
     """Within it, messages name options of ``torusgp fit`` instead of parameters of ``TableModel``."""
-    token = _speaks_command.set(True)
+    token = _speaks_command.set(is_command)
     try:
         yield
     finally:
         _speaks_command.reset(token)
+
+
+def speaks_command():
+    """Whether messages name options of the command."""
+    return _speaks_command.get()
 
 
 def word(name, *values):

@@ -1,0 +1,95 @@
+"""Numbers as people read them."""
+
+import numpy as np
+
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+TIMES, MINUS = "\N{MULTIPLICATION SIGN}", "\N{MINUS SIGN}"
+
+
+def number(value, digits=4):
+    """A number with so many significant digits; whole digits are never dropped below a million.
+
+    Examples
+    --------
+    >>> number(35088), number(0.123456), number(1234.56), number(2.5e-9).replace(TIMES, "x")
+    ('35,088', '0.1235', '1,235', '2.5 x 10⁻⁹')
+    """
+    value = float(value)
+    if not np.isfinite(value):
+        return "not a number" if np.isnan(value) else f"{MINUS if value < 0 else ''}infinity"
+    if value == 0:
+        return "0"
+    exponent = int(f"{abs(value):.{digits - 1}e}".partition("e")[2])
+    if value == round(value) and abs(value) < 1e15 and (exponent < 7 or digits > exponent):
+        return f"{value:,.0f}".replace("-", MINUS)
+    if -4 <= exponent < 7:
+        text = f"{value:,.{max(0, digits - 1 - exponent)}f}"
+        text = text.rstrip("0").rstrip(".") if "." in text else text
+        return text.replace("-", MINUS)
+    mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
+    mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+    return f"{mantissa} {TIMES} 10{str(int(power)).translate(_SUPERSCRIPTS)}".replace("-", MINUS)
+
+
+def with_error(value, error):
+    """A number and its standard error, if it is known, to the second digit of the error.
+
+    Examples
+    --------
+    >>> with_error(24.00312, 0.00213), with_error(1234.5, 120.0), with_error(7.0, 0.0)
+    ('24.0031 ± 0.0021', '1,234 ± 120', '7')
+    """
+    if error is None or not (np.isfinite(value) and np.isfinite(error) and error > 0):
+        return number(value, 6)
+    exponent = int(f"{error:.1e}".partition("e")[2])
+    decimals = max(0, 1 - exponent)
+    if decimals > 12 or max(abs(value), error) >= 1e7:
+        return f"{number(value, 6)} ± {number(error, 2)}"
+    return f"{value:,.{decimals}f} ± {error:,.{decimals}f}".replace("-", MINUS)
+
+
+def quantity(value, unit, digits=3):
+    """A number with its unit, if it has one."""
+    return with_unit(number(value, digits), unit)
+
+
+def with_unit(text, unit):
+    """Text of a number with its unit, if it has one."""
+    return f"{text} {unit}" if unit else text
+
+
+def signed(value, digits=3):
+    """A number with its sign."""
+    text = number(value, digits)
+    return text if text.startswith(MINUS) or text == "0" else f"+{text}"
+
+
+def percent(share, digits=1):
+    """A share in per cent, or as less than what so many digits after the point show.
+
+    Examples
+    --------
+    >>> [percent(share) for share in (0.7123, 0.00001, 0)]
+    ['71.2 %', '< 0.1 %', '0 %']
+    """
+    if 0 < share < 0.5 * 10.0 ** -(digits + 2):
+        return f"< {10.0**-digits:g} %"
+    text = f"{100 * share:.{digits}f}".replace("-", MINUS)
+    return f"{text if share else '0'} %"
+
+
+def listed(parts):
+    """Pieces of a sentence with commas and an "and"."""
+    parts = list(parts)
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+def count(value, singular, plural=None):
+    """A number of things.
+
+    Examples
+    --------
+    >>> count(1, "row"), count(35088, "row")
+    ('1 row', '35,088 rows')
+    """
+    return f"{number(value, 6)} {singular if value == 1 else plural or singular + 's'}"
