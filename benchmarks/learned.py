@@ -74,13 +74,18 @@ def end_of_arm(angles):
     return np.linalg.norm(position - 0.1, axis=1)
 
 
-def arm_rows(n_rows, n_test=4000):
+ARM_NOISE = 0.05  # standard deviation, of distances of standard deviation one
+
+
+def arm_rows(n_rows, n_test=4000, with_truth=False):
     """Angles of the joints and distances with a little noise; the rows held out do not depend on how many there are."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-np.pi, np.pi, (40_000, 8))
-    y = end_of_arm(X)
-    y = (y - y.mean()) / y.std() + 0.05 * rng.normal(size=len(y))
-    return X[:n_rows], y[:n_rows], X[-n_test:], y[-n_test:]
+    truth = end_of_arm(X)
+    truth = (truth - truth.mean()) / truth.std()
+    y = truth + ARM_NOISE * rng.normal(size=len(truth))
+    rows = X[:n_rows], y[:n_rows], X[-n_test:], y[-n_test:]
+    return (*rows, truth[-n_test:]) if with_truth else rows
 
 
 def arm(seeds, n_rows=36_000):
