@@ -319,7 +319,7 @@ class Fitter:
         name = settings.compute.choose(index_set.frequencies, n_rows, space, outcome.extent)
         compute = replace(settings.compute, backend=name)
         margin = _MARGIN.get(compute.backend, 1.25)
-        pool = RowSource(None, problem.prior, compute, settings.intercept, settings.index_set, margin)
+        pool = RowSource(None, problem.prior, settings.compute, settings.intercept, settings.index_set, margin)
         return SufficientStatistics(
             pool.surroundings(index_set, parameters, n_rows),
             parameters.period,
