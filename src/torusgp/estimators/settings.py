@@ -87,7 +87,24 @@ def make_settings(estimator: Any) -> Settings:
         float(check_positive_array(estimator.gradient_noise_variance, "gradient_noise_variance", max_ndim=0)),
         make_compute(estimator.backend, estimator.n_threads),
         report,
+        _check_integrate(estimator),
     )
+
+
+def _check_integrate(estimator: Any) -> bool | str:
+    """Return whether to integrate over what is uncertain of the learned parameters, or raise if that cannot be."""
+    integrate = getattr(estimator, "integrate", False)
+    if isinstance(integrate, str) and integrate == "auto":
+        return "auto"
+    if isinstance(integrate, str):
+        raise ValueError(f"integrate must be True, False or 'auto', got {integrate!r}.")
+    check_flag(integrate, "integrate")
+    if integrate and ("spectrum" in estimator.learn or str(estimator.index_set) == "learned"):
+        raise ValueError(
+            "integrate=True is not possible with index_set='learned' or 'spectrum' in learn, where the data choose "
+            "more than can be integrated over: use integrate='auto' or False."
+        )
+    return bool(integrate)
 
 
 def make_fitter(estimator: Any, model: Model) -> Fitter:
@@ -95,6 +112,11 @@ def make_fitter(estimator: Any, model: Model) -> Fitter:
     settings, likelihood = make_settings(estimator), check_likelihood(estimator.likelihood)
     if not likelihood.needs_passes:
         return Fitter(model, settings)
+    if settings.integrate is True:
+        raise ValueError(
+            f"integrate=True goes with likelihood='normal' and 'log_normal', not with {likelihood.name!r}: use "
+            "integrate='auto' or False."
+        )
     if settings.index_set == "learned":
         raise ValueError(
             f"index_set='learned' goes with likelihood='normal' and 'log_normal', not with {likelihood.name!r}: use "

@@ -138,7 +138,7 @@ def log_evidence_and_gradient(
     return total.log_evidence, {**at.gradient(total.by_column), NOISE: total.by_noise, **total.by_derivative_noise}
 
 
-class _Objective:
+class Objective:
     """Negative log evidence of a fixed set of frequencies, as a function of a vector of what is learned.
 
     A learned noise variance is at least the variance that the set leaves out of the kernel, which the columns cannot
@@ -238,7 +238,7 @@ def maximise(
     -------
     Learned
     """
-    objective = _Objective(provider, prior, index_set, start, moves, floor, tilt=tilt)
+    objective = Objective(provider, prior, index_set, start, moves, floor, tilt=tilt)
     limits = start.limits()
     first = start.to_vector()
     limits = np.clip(limits, (first - reach)[:, None], (first + reach)[:, None])
@@ -276,7 +276,7 @@ def period_standard_errors(
         Not a number where the evidence has no maximum; zero where the period is given.
     """
     parameters = learned.parameters if together else learned.parameters.fixed()
-    objective = _Objective(provider, prior, learned.index_set, parameters, moves, floor=False)
+    objective = Objective(provider, prior, learned.index_set, parameters, moves, floor=False)
     here, limits, step = parameters.to_vector(), parameters.limits(), 1e-3
     # what lies at a bound does not move
     free = np.flatnonzero((here - limits[:, 0] > step) & (limits[:, 1] - here > step))

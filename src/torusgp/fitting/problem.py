@@ -59,6 +59,8 @@ class Settings:
         How sums and predictions are computed.
     report : callable
         Takes lines of progress.
+    integrate : bool or "auto"
+        Whether predictions integrate over what is uncertain of the learned parameters.
     """
 
     index_set: str | IndexSet = "adaptive"
@@ -70,6 +72,7 @@ class Settings:
     gradient_noise_variance: float = 0.1
     compute: Compute = field(default_factory=Compute)
     report: Callable[[str], None] = field(default=lambda line: None)
+    integrate: bool | str = "auto"
 
     @property
     def is_automatic(self) -> bool:

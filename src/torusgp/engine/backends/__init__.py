@@ -11,7 +11,7 @@ when it is asked for, by its name or by a device. What they take as points is wh
 import numpy as np
 
 from torusgp.engine.backends._dense import DensePredictor, GramSums
-from torusgp.engine.backends._lapack import LapackAlgebra
+from torusgp.engine.backends._lapack import LapackAlgebra, LapackFactor
 from torusgp.engine.backends._nufft import ModeSums, NufftPredictor
 from torusgp.engine.backends._resources import (
     KERNEL_WIDTH,
@@ -50,6 +50,7 @@ __all__ = [
     "GramSums",
     "InputSpace",
     "LapackAlgebra",
+    "LapackFactor",
     "ModeSums",
     "NufftPredictor",
     "Resources",
