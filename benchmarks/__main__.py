@@ -5,6 +5,7 @@ python -m benchmarks [enumeration] [feature_map] [engine [--quick]] [inputs [par
                      [derivatives]
                      [periods [part ...] [--seeds N] ...] [open [part ...]]
                      [learned [part ...] [--seeds N]] [likelihoods [part ...] [--simulations N]]
+                     [forecasts [part ...] [--simulations N]]
                      [gpu [--device D] [--quick]] [page]
                      [calibration [--sets N] [--rows N ...] [--dimensions D ...] [--quick]]
 """
@@ -18,6 +19,7 @@ BY_NAME = (
     "open",
     "learned",
     "likelihoods",
+    "forecasts",
     "calibration",
     "gpu",
     "page",
@@ -32,6 +34,7 @@ TAKE_ARGUMENTS = (
     "open",
     "learned",
     "likelihoods",
+    "forecasts",
     "calibration",
     "gpu",
 )

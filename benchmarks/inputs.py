@@ -30,8 +30,8 @@ from benchmarks.peers.problems import toy
 from benchmarks.peers.scikit_learn_methods import RandomFeatures
 from torusgp import Circle, Line, SufficientStatistics, TorusGPRegressor, index_sets
 from torusgp.data.sources import as_source
-from torusgp.engine.backends import DensePredictor, InputSpace, Type3Predictor, _dense
-from torusgp.engine.backends._type3 import _Waves, pair_modes
+from torusgp.engine.backends import DensePredictor, InputSpace, Type3Predictor, _dense, make_predictor
+from torusgp.engine.backends._type3 import _WaveNumbers, pair_modes
 from torusgp.engine.inference import Posterior
 from torusgp.kernels.product import to_phases
 from torusgp.kernels.resolve import Layout
@@ -84,7 +84,7 @@ def clock():
     index_set = index_sets.hyperbolic_cross(4, n_components=1001)
     sharing = torus.sharing(period)
     space = InputSpace(sharing, period)
-    targets = _Waves(space, pair_modes(index_set.frequencies).modes).distinct[0]
+    targets = _WaveNumbers(space, pair_modes(index_set.frequencies).modes).distinct[0]
     times, strengths = X[:, 0] - EXTENT / 2, 1 + 1j * (y - y.mean()) / y.std()
 
     def gather(rows, backend):
@@ -130,7 +130,7 @@ def stream(n_samples=None):
     index_set = index_sets.hyperbolic_cross(4, n_components=1001)
     _, _, torus, period = make_clock(1)
     space = InputSpace(torus.sharing(period), period)
-    targets = _Waves(space, pair_modes(index_set.frequencies).modes).distinct[0]
+    targets = _WaveNumbers(space, pair_modes(index_set.frequencies).modes).distinct[0]
     rng = np.random.default_rng(0)
     X, y = rng.uniform(0, EXTENT, (chunk_rows, 1)), rng.normal(size=chunk_rows)
 
@@ -160,9 +160,9 @@ def stream(n_samples=None):
 
 
 def additive():
-    """Ten terms of one input each: the sums that "auto" takes, and the dense ones against bare products."""
+    """Ten terms of one input each: the sums and predictions that "auto" takes, and dense ones against bare products."""
     rng = np.random.default_rng(0)
-    X, y = rng.uniform(size=(N_DENSE, 10)), rng.normal(size=N_DENSE)
+    X, y = rng.uniform(size=(N_SAMPLES, 10)), rng.normal(size=N_SAMPLES)
     frequencies = np.vstack([np.outer(np.arange(1, 21), unit) for unit in np.eye(10, dtype=int)])
     index_set = index_sets.from_frequencies(frequencies)
     n_columns = index_set.n_components
@@ -173,14 +173,36 @@ def additive():
         for start in range(0, N_DENSE, len(block)):
             dsyrk(1.0, block[: N_DENSE - start].T, beta=1.0, c=gram, overwrite_c=True)
 
+    def gather(rows, backend):
+        options = {"period": 1.0, "n_threads": 1, "backend": backend}
+        return SufficientStatistics.from_data(X[:rows], y[:rows], index_set, **options)
+
+    name = gather(N_SAMPLES, "auto").backend
     arms = {
-        name: lambda name=name: SufficientStatistics.from_data(X, y, index_set, period=1.0, backend=name).linear()
-        for name in ("auto", "dense")
+        "auto": lambda: gather(N_SAMPLES, "auto").linear(),
+        "dense": lambda: gather(N_DENSE, "dense").linear(),
+        "dsyrk": products,
     }
-    turns, scale = Turns({**arms, "dsyrk": products}, 5), N_SAMPLES / N_DENSE
+    turns, scale = Turns(arms, 5), N_SAMPLES / N_DENSE
+    exact = gather(N_DENSE, "dense").linear()[0]
+    some = [gather(200_000, one).linear()[0].gram for one in (name, "dense")]  # with the tolerance of many rows
+    difference = np.abs(some[0] - some[1]).max() / 200_000
+    posterior = Posterior(exact, np.full((n_columns, 1), 0.1), np.array([0.1]))
+    phases = to_phases(X, np.ones(10))
+
+    def predict(rows, backend):
+        return make_predictor(backend, index_set.frequencies, posterior, 1).mean_and_variance(phases[:rows], 0)
+
+    points = Turns({"auto": lambda: predict(N_SAMPLES, name), "dense": lambda: predict(N_DENSE, "dense")})
+    differences = [np.abs(a - b).max() for a, b in zip(predict(N_DENSE, name), predict(N_DENSE, "dense"), strict=True)]
     return [
         figure("dense, scaled to 10^6 rows (s)", scale * turns.median("dense")),
-        figure("dense / auto", turns.ratio("dense", "auto"), at_least=5),
+        figure(f"statistics of 10^6 rows, {name} (s)", turns.median("auto")),
+        figure(f"dense / {name}", scale * turns.ratio("dense", "auto"), at_least=5),
+        figure("largest difference of F'F over n", difference, at_most=1e-9),
+        figure(f"mean and std at 10^6 points, {name} (s)", points.median("auto")),
+        figure(f"mean and std, dense / {name}", scale * points.ratio("dense", "auto")),
+        figure("largest difference of means and variances", max(differences), at_most=1e-8),
         figure("rate of dense / bare dsyrk", turns.ratio("dsyrk", "dense"), at_least=0.85),
     ]
 

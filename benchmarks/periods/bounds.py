@@ -12,7 +12,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Signal:
-    """A trigonometric sum: G, wave vectors (n_waves, dimension), weights of cosines and sines (n_waves, 2)."""
+    """A trigonometric sum: G, wave vectors (n_sinusoids, dimension), weights of cosines and sines (n_sinusoids, 2)."""
 
     G: np.ndarray
     wave_vectors: np.ndarray
@@ -20,7 +20,7 @@ class Signal:
     offset: float = 0.0
 
     def phases(self, X):
-        """Phases of all waves, (n_samples, n_waves)."""
+        """Phases of all waves, (n_samples, n_sinusoids)."""
         return 2 * np.pi * X @ (self.G @ self.wave_vectors.T)
 
     def __call__(self, X):

@@ -34,7 +34,7 @@ hole[22:44, 22:44] = True
 # Search, learn, fill
 # -------------------
 # ``make_lattice_regressor`` is :class:`torusgp.TorusGPRegressor` with ``period="auto"`` and ``"lattice"`` in ``learn``.
-# It begins with :func:`torusgp.find_period`, which takes the strongest waves out of a periodogram of the scattered
+# It begins with :func:`torusgp.find_period`, which takes the strongest sinusoids out of a periodogram of the scattered
 # pixels and ranks the lattices that hold them by evidence, and goes on learning the cell by the gradient of the
 # evidence. Slow change such as lighting is found beside the pattern, so that it does not pass for a part of it.
 
@@ -47,7 +47,7 @@ print(f"gain of the lattice in log evidence: {found.gain:.0f} (reported from 5 o
 print(f"error in the hole: {result.rmse:.3f} on a scale of 0 to 1; noise: {model.noise_variance_**0.5:.3f}")
 
 # %%
-# The gain is that over a picture that does not repeat, in which these waves are as strong as the frequencies beside
+# The gain is that over a picture that does not repeat, in which these sinusoids are as strong as the frequencies beside
 # them. The periodogram shows why it is large: what stands out lies on the points of one reciprocal lattice.
 
 ax = plt.figure(figsize=(5.6, 5), layout="constrained").subplots()

@@ -9,13 +9,14 @@ from torusgp.estimators.features import IndexSetFourierFeatures
 from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.estimators.settings import Torch
 from torusgp.estimators.warped_features import WarpedFourierFeatures
+from torusgp.fitting.noise_models import CorrelatedNoise
 from torusgp.fitting.periods import find_period
 from torusgp.images.lattices import find_lattice
 from torusgp.kernels import index_sets, spectra
 from torusgp.kernels.axes import Category, Circle, Lattice, Line, Slope
 from torusgp.kernels.kernel import TorusKernel
 from torusgp.tables.calendar import CalendarPhases
-from torusgp.tables.models import TableModel
+from torusgp.tables.models import PanelModel, TableModel
 from torusgp.views import analysis, plotting
 from torusgp.views.metrics import mean_negative_log_loss, mean_negative_log_loss_scorer
 
@@ -24,9 +25,11 @@ __all__ = [
     "CalendarPhases",
     "Category",
     "Circle",
+    "CorrelatedNoise",
     "IndexSetFourierFeatures",
     "Lattice",
     "Line",
+    "PanelModel",
     "Slope",
     "SufficientStatistics",
     "TableModel",

@@ -49,7 +49,7 @@ def picture(tmp_path):
 class TestFiles:
     def test_three_files_are_written_and_told(self, picture, tmp_path):
         output = tmp_path / "new" / "folder" / "out.png"
-        result = run("inpaint", picture, "--hole", HOLE, "-o", output, "--columns", 61)
+        result = run("inpaint", picture, "--hole", HOLE, "-o", output, "--components", 61)
         assert result.exit_code == 0
         assert result.stderr == ""
         assert sorted(path.name for path in output.parent.iterdir()) == ["out-figure.png", "out-std.png", "out.png"]
@@ -67,7 +67,7 @@ class TestFiles:
 
     def test_what_is_printed_is_what_was_found(self, picture, tmp_path):
         written = inpaint_file(picture, hole=HOLE, output=tmp_path / "a.png", n_components=61)
-        text = run("inpaint", picture, "--hole", HOLE, "-o", tmp_path / "b.png", "--columns", 61).stdout
+        text = run("inpaint", picture, "--hole", HOLE, "-o", tmp_path / "b.png", "--components", 61).stdout
         assert f"RMSE {written.result.rmse:.4f}, MNLL {written.result.mnll:.3f}" in text
         assert "Columns: 61\n" in text
         assert "Filled: 400 of 3000 pixels" in text
@@ -75,20 +75,20 @@ class TestFiles:
         assert "angle between them 60.00 degrees" in text
 
     def test_the_default_place_is_beside_the_image(self, picture, tmp_path):
-        assert run("inpaint", picture, "--hole", HOLE, "--columns", 61).exit_code == 0
+        assert run("inpaint", picture, "--hole", HOLE, "--components", 61).exit_code == 0
         names = ["plate-filled-figure.png", "plate-filled-std.png", "plate-filled.png", "plate.png"]
         assert sorted(path.name for path in tmp_path.iterdir()) == names
 
     def test_lossy_formats_come_back_as_png(self, tmp_path):
         path = save(tmp_path / "plate.jpg", COLOUR)
         before = np.asarray(Image.open(path))
-        assert run("inpaint", path, "--hole", HOLE, "--columns", 61).exit_code == 0
+        assert run("inpaint", path, "--hole", HOLE, "--components", 61).exit_code == 0
         after = np.asarray(Image.open(tmp_path / "plate-filled.png"))
         np.testing.assert_array_equal(after[~MASK], before[~MASK])
 
     def test_files_that_are_there_are_replaced(self, picture, tmp_path):
         (tmp_path / "out.png").write_text("old")
-        assert run("inpaint", picture, "--hole", HOLE, "-o", tmp_path / "out.png", "--columns", 61).exit_code == 0
+        assert run("inpaint", picture, "--hole", HOLE, "-o", tmp_path / "out.png", "--components", 61).exit_code == 0
         assert (tmp_path / "out.png").read_bytes().startswith(PNG_SIGNATURE)
 
     @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ class TestFiles:
         path = save(tmp_path / f"plate{suffix}", pixels)
         hidden = mode in ("RGBA", "LA", "F")  # the hole is where the image is transparent or NaN
         hole = [] if hidden else ["--hole", HOLE]
-        result = run("inpaint", path, *hole, "--columns", 61)
+        result = run("inpaint", path, *hole, "--components", 61)
         assert result.exit_code == 0
         assert ("Accuracy: not known" in result.stdout) == hidden
         filled = Image.open(tmp_path / f"plate-filled{suffix}")
@@ -122,21 +122,21 @@ class TestFiles:
 class TestHole:
     def test_mask_and_hole_are_the_same_thing(self, picture, tmp_path):
         mask = save(tmp_path / "mask.png", MASK)
-        run("inpaint", picture, "--mask", mask, "-o", tmp_path / "a.png", "--columns", 61)
-        run("inpaint", picture, "--hole", HOLE, "-o", tmp_path / "b.png", "--columns", 61)
+        run("inpaint", picture, "--mask", mask, "-o", tmp_path / "a.png", "--components", 61)
+        run("inpaint", picture, "--hole", HOLE, "-o", tmp_path / "b.png", "--components", 61)
         assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
 
     def test_what_is_under_the_hole_is_not_used(self, tmp_path):
         for name, level in (("a", 0), ("b", 255)):
             save(tmp_path / f"{name}.png", np.where(MASK, level, GREY).astype(np.uint8))
-            result = run("inpaint", tmp_path / f"{name}.png", "--hole", HOLE, "--columns", 61)
+            result = run("inpaint", tmp_path / f"{name}.png", "--hole", HOLE, "--components", 61)
             assert "Accuracy: not known" in result.stdout  # it is paint
         a, b = ((tmp_path / f"{name}-filled.png").read_bytes() for name in "ab")
         assert a == b
 
     def test_truth_can_be_refused(self, picture):
-        assert "RMSE" in run("inpaint", picture, "--hole", HOLE, "--columns", 61).stdout
-        refused = run("inpaint", picture, "--hole", HOLE, "--columns", 61, "--no-truth")
+        assert "RMSE" in run("inpaint", picture, "--hole", HOLE, "--components", 61).stdout
+        refused = run("inpaint", picture, "--hole", HOLE, "--components", 61, "--no-truth")
         assert "Accuracy: not known" in refused.stdout
         assert "RMSE" not in refused.stdout
 
@@ -164,7 +164,7 @@ class TestWrongInputs:
             (["plate.png", "--hole", "20:61,15:35"], "which has 60 rows and 50 columns"),
             (["plate.png", "--hole", "0:59,0:50"], "Too few pixels are known: 50, in 1 rows"),
             (["small.png", "--hole", "0:2,0:2"], "Too few pixels are known: 68"),
-            (["plate.png", "--hole", HOLE, "--columns", "8"], "The model needs 9 columns or more, got 8."),
+            (["plate.png", "--hole", HOLE, "--components", "8"], "The model needs 9 components or more, got 8."),
             (["plate.png", "--hole", HOLE, "-o", "out.jpg"], "Cannot write out.jpg: the name has to end in .png"),
             (["plate.png", "--hole", HOLE, "-o", "text.png/out.png"], "text.png is not a folder. Name another place."),
             (["plate.png", "--hole", HOLE, "-o", "folder.png"], "Cannot write folder.png: It is there already"),
@@ -209,7 +209,7 @@ class TestWrongInputs:
             return write(path, data)
 
         monkeypatch.setattr(Path, "write_bytes", write_until_full)
-        result = run("inpaint", picture, "--hole", HOLE, "-o", tmp_path / "out.png", "--columns", 61)
+        result = run("inpaint", picture, "--hole", HOLE, "-o", tmp_path / "out.png", "--components", 61)
         assert_fails(result, "out-figure.png: No space left on device. Name another place.")
         assert tree(tmp_path) == before
 
@@ -222,7 +222,7 @@ class TestWrongInputs:
 
     def test_wrong_usage(self, picture):
         assert run("inpaint").exit_code == 2
-        assert "Invalid value for '--columns'" in run("inpaint", picture, "--columns", "many").stderr
+        assert "Invalid value for '--components'" in run("inpaint", picture, "--components", "many").stderr
 
 
 def test_help_shows_an_example():
@@ -244,7 +244,7 @@ class TestProcess:
         plate = make_perforated_plate((40, 40), spacing=9.0)
         picture = save(tmp_path / "plate.png", np.rint(255 * plate.image).astype(np.uint8))
         output = tmp_path / "out.png"
-        result = self.execute("inpaint", picture, "--hole", "14:24,12:22", "-o", output, "--columns", 61)
+        result = self.execute("inpaint", picture, "--hole", "14:24,12:22", "-o", output, "--components", 61)
         assert result.returncode == 0, result.stderr
         assert "Traceback" not in result.stderr
         vectors = re.findall(r"\((-?[\d.]+) \? [\d.]+, (-?[\d.]+) \? [\d.]+\)", result.stdout)

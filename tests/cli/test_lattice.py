@@ -20,7 +20,7 @@ def picture(tmp_path):
 
 
 def test_three_files_are_written_and_told(picture, tmp_path):
-    result = run("lattice", picture, "--columns", 61, "--size", 32, "--hole", "0:10,0:12")
+    result = run("lattice", picture, "--components", 61, "--size", 32, "--hole", "0:10,0:12")
     assert result.exit_code == 0, result.stderr
     names = ["crystal-lattice-cell.png", "crystal-lattice-figure.png", "crystal-lattice.json", "crystal.png"]
     assert sorted(path.name for path in tmp_path.iterdir()) == names
@@ -48,5 +48,5 @@ def test_bad_arguments_are_told(picture, tmp_path):
     assert_fails(run("lattice", picture, "--mask", everything), "hides the whole image")
     assert_fails(run("lattice", picture, "--mask", everything, "--hole", "0:1,0:1"), "either a mask or a hole")
     assert_fails(run("lattice", picture, "-o", tmp_path / "out.png"), "end in .json")
-    assert_fails(run("lattice", picture, "--columns", 3), "9 columns")
+    assert_fails(run("lattice", picture, "--components", 3), "9 components")
     assert_fails(run("lattice", tmp_path / "none.png"), "none.png")

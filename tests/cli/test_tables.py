@@ -26,7 +26,7 @@ from torusgp.tables.models import TableModel, load_regressor
 from torusgp.tables.reading import read_table
 
 CALENDAR = ("--calendar", "time=day,week")
-QUICK = ("--target", "demand", *CALENDAR, "--columns", 41, "--redundancy", 1)
+QUICK = ("--target", "demand", *CALENDAR, "--components", 41, "--redundancy", 1)
 
 
 def make_table(n_days=21):
@@ -66,7 +66,7 @@ class TestFit:
             f"MNLL {table.scores_.mnll:.4f}",
             f"95 % intervals contain {100 * table.scores_.coverage:.1f} %",
             "fitted to all rows, after the evaluation",
-            "41 columns, squared exponential kernel",
+            "41 components, squared exponential kernel",
             "hour_of_day \N{MULTIPLICATION SIGN} day_of_week",
         ):
             assert words in told
@@ -110,17 +110,16 @@ class TestFit:
         y += np.random.default_rng(0).normal(0, 0.1, 800)
         pd.DataFrame({"t": hours, "y": y}).to_csv(tmp_path / "data.csv", index=False)
         arguments = ("fit", tmp_path / "data.csv", "--target", "y", "--period", "t=24", "--period", "t=168", "--json")
-        content = json.loads(run(*arguments, "--max-interaction", 1).stdout)
+        content = json.loads(run(*arguments).stdout)
         assert [one["period"] for one in content["inputs"]] == [24, 168]
-        assert content["max_interaction"] == 1
-        assert len(content["attribution"]) == 2
+        assert len(content["attribution"]) == 3
         assert content["holdout"]["rows"] == "20 % of the rows, drawn at random"
 
     def test_a_period_is_found(self, tmp_path):
         t = np.sort(np.random.default_rng(0).uniform(0, 200, 300))
         y = np.sin(2 * np.pi * t / 7.3) + 0.2 * np.random.default_rng(1).normal(size=300)
         pd.DataFrame({"t": t, "y": y}).to_csv(tmp_path / "data.csv", index=False)
-        result = run("fit", tmp_path / "data.csv", "--target", "y", "--period", "t=auto", "--columns", 21)
+        result = run("fit", tmp_path / "data.csv", "--target", "y", "--period", "t=auto", "--components", 21)
         assert result.exit_code == 0
         assert re.search(r"^t +7\.30\d+ ± 0\.0\d+ \(learned\)", result.stdout, re.MULTILINE)
 
@@ -132,7 +131,7 @@ class TestFit:
         content = json.loads(run("fit", data, *QUICK, "--holdout", 0, "--json").stdout)
         assert content["holdout"] is None
         assert content["rows"]["fitted"] == 504
-        without_order = ("fit", data, "--target", "demand", "--period", "hour=24", "--columns", 21, "--json")
+        without_order = ("fit", data, "--target", "demand", "--period", "hour=24", "--components", 21, "--json")
         assert "at random" in json.loads(run(*without_order).stdout)["holdout"]["rows"]
         assert "the last" in json.loads(run(*without_order, "--time", "time").stdout)["holdout"]["rows"]
 
@@ -180,13 +179,16 @@ class TestFit:
             (["--calendar", "time=day", "--holdout", "0.1", "--holdout-from", "2024-01-15"], "either --holdout or"),
             (["--calendar", "time=day", "--holdout-from", "2034-01-01"], "0 of 504 rows"),
             (["--calendar", "time=day", "--redundancy", "some"], "must be 'auto' or a number"),
-            (["--calendar", "time=day", "--columns", "0"], "n_components must be"),
+            (["--calendar", "time=day", "--components", "0"], "n_components must be"),
             (["--calendar", "time=day", "--kernel", "flat"], "Unknown family 'flat'"),
             (["--calendar", "time=day", "--timezone", "Europe/Berln"], "Did you mean 'Europe/Berlin'?"),
-            (["--calendar", "time=day", "--line", "tmie"], "Did you mean 'time'?"),
-            (["--period", "hour=24", "--slope", "time"], "name the column that does (--time date)"),
-            (["--calendar", "time=day", "--category", "demand"], "'demand' is the target"),
-            ([], "their periods (--period hour=24), or a column of times (--calendar time=day,week,year)"),
+            (["--calendar", "time=day", "--terms", "line(tmie)"], "Did you mean 'time'?"),
+            (["--calendar", "time=day", "--terms", "category(demand)"], "'demand' is the target"),
+            (["--inputs", "hour,weekday"], "'hour' is a column of"),
+            (
+                ["--inputs", ","],
+                "their periods (--period hour=24), or a column of times (--calendar time=day,week,year)",
+            ),
             (["--period", "hour=24", "--holdout", "0.99"], "To fit to all rows without evaluation, use --holdout 0."),
         ],
         ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -248,11 +250,11 @@ class TestFit:
         table = make_table(28)
         table["demand"] += 0.01 * np.arange(len(table))
         table.to_csv(tmp_path / "growing.csv", index=False)
-        arguments = ("fit", tmp_path / "growing.csv", "--target", "demand", *CALENDAR, "--columns", 41)
+        arguments = ("fit", tmp_path / "growing.csv", "--target", "demand", *CALENDAR, "--components", 41)
         result = run(*arguments)
-        assert "--slope time takes that into account" in result.stderr
+        assert '--terms "slope(time)" takes that into account' in result.stderr
         assert result.stderr.count("come in runs") <= 1
-        result = run(*arguments, "--slope", "time")
+        result = run(*arguments, "--terms", "slope(time)")
         assert (result.exit_code, result.stderr) == (0, "")
         told = " ".join(result.stdout.split())
         assert re.search(r"trend 87\.\d+ ± \d\.\d+ per year, along a line in time", told)
@@ -267,7 +269,7 @@ class TestFit:
         table["shop"] = rng.choice(["north", "south", "east"], len(table))
         table["demand"] += np.cos(table["wind"] / 3) - 0.3 * table["price"] + 2 * (table["shop"] == "east")
         table.to_csv(tmp_path / "shops.csv", index=False)
-        options = ("--line", "wind", "--slope", "price", "--category", "shop", "--columns", 201)
+        options = ("--terms", "wind + slope(price) + shop", "--components", 201)
         result = run("fit", tmp_path / "shops.csv", "--target", "demand", *CALENDAR, *options)
         assert (result.exit_code, result.stderr) == (0, "")
         told = " ".join(result.stdout.split())
@@ -283,7 +285,7 @@ class TestFit:
         noise = np.random.default_rng(1).normal(size=len(table))
         table["demand"] += lfilter([1], [1, -0.8], noise)
         table.to_csv(tmp_path / "runs.csv", index=False)
-        result = run("fit", tmp_path / "runs.csv", "--target", "demand", *CALENDAR, "--columns", 41)
+        result = run("fit", tmp_path / "runs.csv", "--target", "demand", *CALENDAR, "--components", 41)
         rows = TableModel.load(tmp_path / "runs-model.npz").summary()["rows"]
         assert rows["redundancy"] > 1.5
         told = " ".join(result.stdout.split())
@@ -305,7 +307,9 @@ class TestFit:
     def test_brackets_in_names_are_no_markup(self, tmp_path):
         table = make_table(7).rename(columns={"demand": "demand [bold]"})
         table.to_csv(tmp_path / "data.csv", index=False)
-        result = run("fit", tmp_path / "data.csv", "--target", "demand [bold]", "--period", "hour=24", "--columns", 21)
+        result = run(
+            "fit", tmp_path / "data.csv", "--target", "demand [bold]", "--period", "hour=24", "--components", 21
+        )
         assert "demand [bold]" in result.stdout
 
     def test_default_places(self):
@@ -449,7 +453,7 @@ class TestOtherCustoms:
         pd.testing.assert_frame_equal(in_commas, pd.read_csv(io.StringIO(in_points)), check_exact=True)
         assert read.stdout != in_points
         assert run("predict", tmp_path / "last-model.npz", later, "-o", tmp_path / "forecast.csv").exit_code == 0
-        again = ("--target", "mean", "--columns", 51, *options, "-o", tmp_path / "again.npz")
+        again = ("--target", "mean", "--components", 51, *options, "-o", tmp_path / "again.npz")
         assert run("fit", tmp_path / "forecast.csv", "--calendar", "time=day", *again).exit_code == 0
         assert read_table(tmp_path / "forecast.csv")["demand"].tolist() == read_table(later)["demand"].tolist()
 
@@ -479,10 +483,10 @@ class TestOtherCustoms:
             path = tmp_path / f"{name}.csv"
             pd.DataFrame({"month": months.strftime(form), "total": total.round(1)}).to_csv(path, index=False)
             options = () if name == "days" else ("--date-format", form)
-            options = ("--target", "total", "--calendar", "month=year", "--columns", 21, "--json", *options)
+            options = ("--target", "total", "--calendar", "month=year", "--components", 21, "--json", *options)
             written[name] = json.loads(run("fit", path, *options).stdout)["holdout"]
         assert written["days"] == written["months"] == written["slashes"]
-        plain = run("fit", tmp_path / "months.csv", "--target", "total", "--calendar", "month=year", "--columns", 21)
+        plain = run("fit", tmp_path / "months.csv", "--target", "total", "--calendar", "month=year", "--components", 21)
         assert "from 2018-06-01" in plain.stdout
 
     @pytest.mark.parametrize(
@@ -528,7 +532,7 @@ class TestOtherCustoms:
         y = np.cos(2 * np.pi * hours / 24) + np.random.default_rng(0).normal(0, 0.1, 400)
         path = tmp_path / "data.csv"
         pd.DataFrame({"t": hours, "y": y}).to_csv(path, index=False, sep=";", decimal=",")
-        options = ("--target", "y", "--period", "t=24", "--time", "t", "--columns", 21, "--redundancy", 1, "--json")
+        options = ("--target", "y", "--period", "t=24", "--time", "t", "--components", 21, "--redundancy", 1, "--json")
         assert json.loads(run("fit", path, *options).stdout)["holdout"]["rows"] == "the last 20 %, from 160 on"
 
 
@@ -675,7 +679,7 @@ class TestDemand:
 
     def test_every_third_hour(self, demand, tmp_path):
         pd.read_csv(demand)[::6].to_csv(tmp_path / "demand.csv", index=False)
-        options = ("--columns", 201, "--no-refit")
+        options = ("--components", 201, "--no-refit")
         content = json.loads(run("fit", tmp_path / "demand.csv", *self.arguments, *options).stdout)
         assert content["rows"]["fitted"] == 5848
         assert content["holdout"]["n_rows"] == 2920

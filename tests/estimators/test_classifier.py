@@ -8,7 +8,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
-from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from torusgp import Category, Circle, Line, TorusGPClassifier, TorusGPRegressor
 from torusgp.kernels.index_sets import tensor
@@ -19,10 +19,11 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-@pytest.mark.slow
+@pytest.mark.slow  # some checks have thirty inputs, of which all pairs interact
 @pytest.mark.filterwarnings("ignore")
-def test_scikit_learn_checks_with_all_that_is_learned():
-    check_estimator(TorusGPClassifier(n_components=31))  # few: some checks have ten inputs, of which all pairs interact
+@parametrize_with_checks([TorusGPClassifier()])
+def test_scikit_learn_checks_of_the_default(estimator, check):
+    check(estimator)
 
 
 def make_data(n=300, n_classes=2, seed=0):

@@ -9,6 +9,7 @@ import pytest
 
 from tests.dense_derivatives import DenseDerivativeGP, Factor, TruncatedKernelGP
 from torusgp import Category, Circle, Line, Slope, Torch, TorusGPRegressor
+from torusgp.engine.statistics import SufficientStatistics
 from torusgp.fitting.learning import log_evidence_and_gradient
 
 NOISE, GRADIENT_NOISE, VARIANCE = 0.1, 0.2, 1.3
@@ -216,8 +217,48 @@ def test_streams_hold_gradients():
     np.testing.assert_allclose(streamed.predict(X), beside_arrays.predict(X), rtol=1e-10)
     with pytest.raises(ValueError, match="one along each input"):
         small_model().fit(iter(chunks), X_gradient=iter([(Z, gradient[:, 0])]))
-    with pytest.raises(ValueError, match="checkpoint is for targets alone"):
-        small_model().fit(X, y, X_gradient=Z, gradient=gradient, checkpoint="none.npz")
+
+
+def test_dask_collections_hold_gradients():
+    dask = pytest.importorskip("dask.array")
+    X, y, Z, _ = make_rows(2, 60, 50)
+    gradient = np.cos(Z)
+    blocks = [dask.from_array(one, chunks=(20, *one.shape[1:])) for one in (X, y, Z, gradient)]
+    expected = fit_small((X, y, Z, gradient), **SETTINGS).predict(X)
+    model = small_model(**SETTINGS).fit(*blocks[:2], X_gradient=blocks[2], gradient=blocks[3])
+    np.testing.assert_allclose(model.predict(X), expected, rtol=1e-6)
+    beside_arrays = small_model(**SETTINGS).fit(*blocks[:2], X_gradient=Z, gradient=gradient)
+    np.testing.assert_allclose(beside_arrays.predict(X), expected, rtol=1e-6)
+    with pytest.raises(ValueError, match="X_gradient is a Dask collection, but X is not"):
+        small_model().fit(X, y, X_gradient=blocks[2], gradient=blocks[3])
+
+
+def test_a_pass_with_gradients_goes_on_after_a_crash(tmp_path, monkeypatch):
+    """The gradients come last: they are neither lost nor counted twice."""
+    X, y, Z, _ = make_rows(2, 60, 50)
+    gradient, path = np.cos(Z), tmp_path / "pass.npz"
+    expected = fit_small((X, y, Z, gradient), **SETTINGS).predict(X)
+
+    chunks = [(X[i : i + 20], y[i : i + 20]) for i in range(0, 60, 20)]
+    slopes = [(Z[:25], gradient[:25]), (Z[25:], gradient[25:])]
+    model, n_seen = small_model(**SETTINGS), []
+
+    def broken(statistics, *rows):
+        n_seen.append(len(rows[0]))
+        if len(n_seen) == 3:  # the first is that of the sample
+            raise OSError("the disk is gone")
+        return whole(statistics, *rows)
+
+    whole = SufficientStatistics.update_gradient
+    monkeypatch.setattr(SufficientStatistics, "update_gradient", broken)
+    with pytest.raises(OSError, match="disk"):
+        model.fit(chunks, X_gradient=slopes, checkpoint=path)
+    monkeypatch.setattr(SufficientStatistics, "update_gradient", whole)
+    for _ in range(2):
+        model.fit(chunks, X_gradient=slopes, checkpoint=path)
+        np.testing.assert_allclose(model.predict(X), expected, rtol=1e-6)
+    with pytest.raises(ValueError, match="written with observed derivatives"):
+        model.fit(chunks, checkpoint=path)
 
 
 def test_a_saved_model_knows_its_gradients(tmp_path):

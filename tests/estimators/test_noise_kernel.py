@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from torusgp import Circle, Line, TorusGPRegressor
+from torusgp import Circle, Line, Slope, TorusGPRegressor
 
 
 def make_data(n, ratio, seed=0):
@@ -64,13 +64,77 @@ def test_known_scales_and_students_noise_go_with_it():
     assert gain > 0.1
 
 
+@pytest.mark.parametrize(("kind", "likelihood"), [("chunks", "student_t"), ("dask", "normal")])
+def test_sources_that_can_be_read_again_give_what_arrays_give(kind, likelihood, monkeypatch):
+    """Also where the rows are more than the sample that shows where to start."""
+    monkeypatch.setattr("torusgp.estimators.noise.SAMPLE_ROWS", 300)
+    X, y, _, _ = make_data(600, 10.0)
+    X = np.column_stack([X, X[:, 0] / 24])
+    kernel, noise_kernel = Circle(0, 24), Circle(0, 24) + Slope(1, variance=0.1)
+    arrays = TorusGPRegressor(kernel, likelihood=likelihood, noise_kernel=noise_kernel).fit(X, y)
+    model = TorusGPRegressor(kernel, likelihood=likelihood, noise_kernel=noise_kernel)
+    if kind == "dask":
+        dask = pytest.importorskip("dask.array")
+        model.fit(dask.from_array(X, chunks=(200, 2)), dask.from_array(y, chunks=200))
+    else:
+        model.fit([(X[start : start + 200], y[start : start + 200]) for start in (0, 200, 400)])
+    points = np.column_stack([[0.0, 6.0, 12.0], np.array([0.0, 6.0, 12.0]) / 24])
+    for ours, theirs in zip(
+        model.predict(points, return_std=True), arrays.predict(points, return_std=True), strict=True
+    ):
+        np.testing.assert_allclose(ours, theirs, rtol=0.02, atol=0.01)
+
+
+def test_files_may_have_more_inputs_for_the_noise(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    X, y, _, _ = make_data(300, 10.0)
+    rng = np.random.default_rng(0)
+    day = rng.uniform(0, 24, 300)
+    frame = pandas.DataFrame({"day": day, "hour": X[:, 0], "y": y})
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    model = TorusGPRegressor(Circle("day", 24), noise_kernel=Circle("hour", 24)).fit(tmp_path / "rows.csv", "y")
+    assert list(model.feature_names_in_) == ["day", "hour"]
+    _, std = model.predict(frame[["day", "hour"]][:5], return_std=True)
+    assert std.shape == (5,)
+
+
+def test_correlated_noise_may_change_too():
+    """Noise of an autoregression whose size changes by a factor of ten over the day."""
+    rng = np.random.default_rng(0)
+    time = np.arange(1500.0)
+    noise = np.empty(1500)
+    noise[0] = rng.normal()
+    for i in range(1, 1500):
+        noise[i] = 0.8 * noise[i - 1] + 0.6 * rng.normal()
+    scale = 0.3 * np.exp(0.5 * np.log(10) * np.cos(2 * np.pi * time / 24))
+    y = np.sin(2 * np.pi * time / 24) + scale * noise
+    X = time[:, None]
+    circle = Circle(0, 24)
+    model = TorusGPRegressor(circle, noise="correlated", noise_kernel=circle).fit(X[:-24], y[:-24])
+    assert model.noise_process_ is not None
+    _, std = model.predict(np.array([[0.0], [12.0]]), return_std=True)
+    np.testing.assert_allclose(std, scale[[0, 12]], rtol=0.25)
+    ahead, error = model.forecast(X[-24:], return_std=True)
+    assert (np.abs(ahead - y[-24:]) < 4 * error).all()
+    assert error[0] < 0.8 * model.predict(X[-24:-23], return_std=True)[1][0]  # the last rows tell it
+    _, covariance = model.forecast(X[-24:], return_cov=True)
+    np.testing.assert_allclose(np.sqrt(np.diag(covariance)), error, rtol=1e-6)
+    paths = model.sample_forecast(X[-24:], 2000, 0)
+    np.testing.assert_allclose(paths.std(axis=1), error, rtol=0.1)
+
+
 def test_what_cannot_be_is_refused():
     X, y, _, _ = make_data(50, 1.0)
     with pytest.raises(ValueError, match="noise_kernel is for 'normal'"):
         TorusGPRegressor(Circle(0, 24), likelihood="poisson", noise_kernel=Circle(0, 24)).fit(X, np.ones(50))
     with pytest.raises(ValueError, match="must be an expression"):
         TorusGPRegressor(Circle(0, 24), noise_kernel="matern32").fit(X, y)
+    model = TorusGPRegressor(Circle(0, 24), noise_kernel=Circle(0, 24))
+    with pytest.raises(ValueError, match="an iterator can be read once"):
+        model.fit(iter([(X, y)]))
+    with pytest.raises(ValueError, match="checkpoint is not possible with noise_kernel"):
+        model.fit([(X, y)], checkpoint="never")
     with pytest.raises(ValueError, match="needs rows in memory"):
-        TorusGPRegressor(Circle(0, 24), noise_kernel=Circle(0, 24)).fit([(X, y)])
+        TorusGPRegressor(Circle(0, 24), likelihood="log_normal", noise_kernel=Circle(0, 24)).fit([(X, y**2)])
     with pytest.raises(ValueError, match="one target at a time"):
         TorusGPRegressor(Circle(0, 24), noise_kernel=Circle(0, 24)).fit(X, np.column_stack([y, y]))

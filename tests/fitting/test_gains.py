@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.engine.backends.devices import DEVICES, check_device
 from tests.expressions import prior_of
 from torusgp import Category, Circle, Line, Slope
 from torusgp.engine.statistics import SufficientStatistics
@@ -10,7 +11,7 @@ from torusgp.fitting import gains as module
 from torusgp.fitting.gains import RowGains, RowModel, SumGains, paying
 from torusgp.fitting.learning import sum_over_outputs
 from torusgp.fitting.prior import NOISE
-from torusgp.fitting.rows import Rows
+from torusgp.fitting.rows import Compute, Rows, RowSource
 from torusgp.kernels.candidates import Patterns
 from torusgp.kernels.resolve import Layout
 
@@ -56,6 +57,10 @@ def model_of(patterns, rows, prior, parameters):
     return RowModel(prior, True, index_set, parameters, total.results, rows), total.log_evidence
 
 
+def row_gains(prior, **compute):
+    return RowGains(lambda rows: RowSource(rows, prior, Compute(**compute), True, "learned"))
+
+
 @pytest.mark.parametrize("n_outputs", [1, 2])
 @pytest.mark.parametrize("name", KERNELS)
 def test_gains_are_differences_of_the_evidence(name, n_outputs):
@@ -66,11 +71,25 @@ def test_gains_are_differences_of_the_evidence(name, n_outputs):
     true = [
         model_of(chosen + candidates.take([i]), rows, prior, parameters)[1] - before for i in range(len(candidates))
     ]
-    from_rows = RowGains()(candidates, model, len(candidates))
+    from_rows = row_gains(prior)(candidates, model, len(candidates))
     pool = statistics_of(rows, parameters, (chosen + candidates).to_index_set())
     from_sums = SumGains(pool)(candidates, model, len(candidates))
     np.testing.assert_allclose(from_rows, true, rtol=1e-8, atol=1e-8)
     np.testing.assert_allclose(from_sums, true, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", KERNELS)
+def test_gains_on_a_device_are_those_of_the_rows(name, device, monkeypatch):
+    check_device(device)
+    monkeypatch.setattr(module, "_FEW_ROWS", 150)
+    monkeypatch.setattr(module, "_FEWER_ROWS", 100)
+    rows, prior, parameters = make_model(name, 2)
+    candidates = Patterns.of(CANDIDATES, prior.torus)
+    model, _ = model_of(Patterns.of(CHOSEN, prior.torus), rows, prior, parameters)
+    expected = row_gains(prior, backend="dense")(candidates, model, 4)
+    found = row_gains(prior, backend="torch", device=device)(candidates, model, 4)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
 def test_only_the_best_are_looked_at_exactly(monkeypatch):
@@ -78,16 +97,16 @@ def test_only_the_best_are_looked_at_exactly(monkeypatch):
     rows, prior, parameters = make_model("circles")
     candidates = Patterns.of(CANDIDATES, prior.torus)
     model, _ = model_of(Patterns.of(CHOSEN, prior.torus), rows, prior, parameters)
-    assert np.isfinite(RowGains()(candidates, model, 2)).sum() == 2
+    assert np.isfinite(row_gains(prior)(candidates, model, 2)).sum() == 2
 
 
 def test_some_rows_tell_what_the_model_has_of_a_candidate(monkeypatch):
     rows, prior, parameters = make_model("line", n_rows=4000)
     candidates = Patterns.of(CANDIDATES, prior.torus)
     model, _ = model_of(Patterns.of(CHOSEN, prior.torus), rows, prior, parameters)
-    exact = RowGains()(candidates, model, 4)
+    exact = row_gains(prior)(candidates, model, 4)
     monkeypatch.setattr(module, "_FEW_ROWS", 2000)
-    np.testing.assert_allclose(RowGains()(candidates, model, 4), exact, rtol=0.3, atol=2.0)
+    np.testing.assert_allclose(row_gains(prior)(candidates, model, 4), exact, rtol=0.3, atol=2.0)
 
 
 @pytest.mark.parametrize("name", KERNELS)

@@ -8,6 +8,7 @@ from sklearn.gaussian_process.kernels import ConstantKernel, ExpSineSquared
 
 from tests.dense_laplace import DenseLaplace
 from torusgp import Circle, Line, Slope, TorusGPRegressor
+from torusgp.engine.inference import evidence
 from torusgp.fitting.laplace import Laplace
 from torusgp.fitting.likelihoods import (
     Bernoulli,
@@ -102,6 +103,30 @@ def test_with_normal_noise_laplace_is_exact():
     mode = laplace.find_mode(fitted.parameters, fitted.index_set, likelihood, laplace.constant(), sums)
     assert mode.log_evidence == pytest.approx(fitted.log_evidence, abs=1e-8)
     np.testing.assert_allclose(mode.result.weights, fitted.posterior.weights[:, 0], atol=1e-9)
+
+
+@pytest.mark.parametrize("likelihood", OBJECTS, ids=lambda one: one.name)
+def test_few_rows_as_rows_say_what_their_sums_say(likelihood):
+    X, y, scale = make_data(likelihood, 40)
+    X = np.column_stack([X, X[:, 0]])
+    kernel = Circle(0, 1.0) * Circle(1, 1.0) + Slope(2, variance=2.0)
+    extra = {likelihood.takes: scale} if likelihood.takes else {}
+    weight = np.random.default_rng(0).integers(1, 4, 40).astype(float)
+    model = TorusGPRegressor(kernel, likelihood=likelihood, n_components=101, learn=()).fit(X, y, weight, **extra)
+    fitted, (coordinates, plain) = model.fitted_, model.fitted_.layout(X)
+    rows = Rows(coordinates, y[:, None], weight, scale if likelihood.takes else None, plain)
+    units, offset = fitted.statistics.plain_units(), float(fitted.offset[0])
+    laplace = Laplace(RowPasses(rows), fitted.prior, fitted.compute, offset, units)
+    latent = laplace.latent(fitted.parameters, fitted.index_set, 0.5 * fitted.posterior.weights[:, 0])
+    sums = laplace.gather(fitted.statistics.empty(), likelihood, latent, True)
+    unit = float(fitted.noise_variance[0])
+    variances = fitted.prior.variances(fitted.parameters, fitted.index_set.frequencies)[:, 0]
+    few = laplace.working_rows(rows, fitted.index_set, fitted.parameters, likelihood, latent, unit)
+    by_sums = laplace.solve(fitted.parameters, fitted.index_set, sums.statistics)
+    by_rows = evidence(few, variances, unit)
+    assert by_rows.log_evidence == pytest.approx(by_sums.log_evidence, abs=1e-8)
+    np.testing.assert_allclose(by_rows.weights, by_sums.weights, atol=1e-9)
+    np.testing.assert_allclose(by_rows.gradient()[0], by_sums.gradient()[0], atol=1e-9)
 
 
 @pytest.mark.parametrize("likelihood", OBJECTS, ids=lambda one: one.name)

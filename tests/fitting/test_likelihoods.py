@@ -16,6 +16,7 @@ from torusgp.fitting.likelihoods import (
     check_likelihood,
     likelihood_from_json,
     likelihood_to_json,
+    skewed_values,
 )
 
 OBJECTS = [
@@ -120,6 +121,33 @@ def test_quantiles_reach_their_probabilities(likelihood):
             np.testing.assert_allclose(reached, level, atol=1e-3)
     rate = likelihood.quantiles(mean, variance, wanted, scale, noise=False)
     np.testing.assert_allclose(rate[:, 1], likelihood.function(mean, scale))
+
+
+@pytest.mark.parametrize("likelihood", [Poisson(), NegativeBinomial(dispersion=0.4)], ids=lambda one: one.name)
+@pytest.mark.parametrize("variance", [0.6, 0.9, 4.0])
+def test_hardly_known_counts_have_one_predictive_distribution(likelihood, variance):
+    """Probabilities of all counts sum to one, and moments, quantiles and draws follow from them."""
+    mean, variance, information = np.array([-0.5]), np.array([variance]), np.array([0.7 / variance])
+    counts = np.arange(3000.0)
+    alike = np.ones(len(counts))
+    log_p = likelihood.log_predictive(counts, mean * alike, variance * alike, 1.0, information * alike)
+    p = np.exp(log_p)
+    assert p.sum() == pytest.approx(1.0, abs=1e-6)
+    center, std = likelihood.mean_and_std(mean, variance, 1.0, True, information)
+    assert p @ counts == pytest.approx(center[0], rel=1e-4)
+    assert np.sqrt(p @ (counts - center) ** 2) == pytest.approx(std[0], rel=1e-3)
+    cumulative = likelihood.cumulative_predictive(counts[:50], mean, variance, 1.0, information)
+    np.testing.assert_allclose(np.cumsum(p)[:50], cumulative, atol=1e-6)
+    levels = np.array([0.3, 0.5, 0.9, 0.975])
+    found = likelihood.quantiles(mean, variance, levels, 1.0, True, information)[0]
+    np.testing.assert_array_equal(found, np.searchsorted(np.cumsum(p), levels))
+    f = mean[:, None] + np.sqrt(variance)[:, None] * stats.norm.ppf((np.arange(40001) + 0.5) / 40001)
+    drawn = likelihood.function(skewed_values(f, mean, variance, information))
+    rate_mean, rate_std = likelihood.mean_and_std(mean, variance, 1.0, False, information)
+    assert drawn.mean() == pytest.approx(rate_mean[0], rel=1e-3)
+    assert drawn.std() == pytest.approx(rate_std[0], rel=2e-2)
+    rates = likelihood.quantiles(mean, variance, levels, 1.0, False, information)[0]
+    np.testing.assert_allclose(np.quantile(drawn, levels), rates, rtol=2e-3)
 
 
 def test_quantiles_of_large_counts_known_well_are_those_of_a_normal_count():

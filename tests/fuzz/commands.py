@@ -39,14 +39,13 @@ def case(folder, rng):
     options = []
     choices = (
         ["--calendar", "t=day"],
-        ["--slope", "t"],
-        ["--line", "x"],
-        ["--category", "name"],
+        ["--terms", str(rng.choice(["slope(t)", "line(x)", "category(name)", "x * name", "t + (x", "'semi;' + t"]))],
+        ["--inputs", str(rng.choice(["t,x", "name", "time", ""]))],
         ["--holdout", "0"],
         ["--drop-missing"],
         ["--decimal", ","],
         ["--time", "t"],
-        ["--columns", str(rng.choice([0, 1, 5, 10**9]))],
+        ["--components", str(rng.choice([0, 1, 5, 10**9]))],
         ["--redundancy", "1"],
     )
     for number in rng.choice(len(choices), int(rng.integers(0, 3)), replace=False):

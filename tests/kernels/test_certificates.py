@@ -4,7 +4,7 @@ import pytest
 
 from tests.conftest import TOLERANCE
 from torusgp import IndexSetFourierFeatures, TorusKernel
-from torusgp.kernels.certificates import dropped_sum, mass_by_order
+from torusgp.kernels.certificates import dropped_sum, mass_by_order, mass_without_each
 from torusgp.kernels.index_sets import (
     adaptive,
     energy_norm_hyperbolic_cross,
@@ -35,6 +35,16 @@ def test_dropped_sum_equals_the_complement_on_a_finite_grid(dimension, max_inter
         rows = rows[np.count_nonzero(grid[rows], axis=1) <= order]
         expected = terms.sum() - terms[rows].sum()
         assert dropped_sum(grid[rows], values, tails, max_interaction) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_mass_without_each_dimension_is_that_of_the_others(order):
+    zero, beyond = np.random.default_rng(0).uniform(0, 1, (2, 5))
+    expected = []
+    for d in range(5):
+        others = mass_by_order(np.delete(zero, d), np.delete(beyond, d))[0]
+        expected.append(others[order] - others[order - 1])
+    np.testing.assert_allclose(mass_without_each(zero, beyond, order), expected, rtol=1e-12)
 
 
 def test_mass_by_order_counts_non_zero_entries():

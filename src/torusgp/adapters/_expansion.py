@@ -68,7 +68,7 @@ class Expansion:
 
     @property
     def n_inputs(self):
-        """Number of columns of X."""
+        """How many columns X has."""
         return self.index_set.dimension if self.sum is None else len(self.sum.torus.names)
 
     @property

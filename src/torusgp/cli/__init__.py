@@ -17,9 +17,10 @@ __all__ = ["load_commands", "main", "make_app"]
 
 _COMMANDS = {  # with the first sentence of their help
     "demo": "Fill the hole in a made-up photograph of a perforated plate, and compare ways to do it.",
-    "fit": "Fit a model to a table, to predict one of its columns from others that repeat.",
+    "fit": "Fit a model to a table, to predict one of its columns from the others.",
     "predict": "Predict the target of a model for the rows of a table.",
     "forecast": "Forecast the rows that come after those of a model's table, with intervals and whole paths.",
+    "backtest": "Forecast the past from several origins, and compare with what came.",
     "info": "Say what is in a model file: inputs, periods, length scales, noise, and how good it is.",
     "report": "Write a page about a model, to open in a browser: effects of its inputs, what matters, predictions.",
     "inpaint": "Fill the missing part of an image that repeats, such as a texture, a weave or a crystal.",

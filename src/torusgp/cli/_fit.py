@@ -7,69 +7,79 @@ from pathlib import Path
 from typing import Annotated
 
 from torusgp.cli._console import at_work, errors_told, print_json
+from torusgp.cli._model_options import takes_model
 from torusgp.cli._options import (
     beside,
     check_output,
-    date_format_option,
     debug_option,
-    decimal_option,
-    drop_missing_option,
     json_option,
-    split_pair,
 )
-from torusgp.cli._summary import print_summary
-from torusgp.kernels.axes import Category, Line, Slope, Sum
+from torusgp.cli._summary import print_levels, print_summary
 from torusgp.storage.files import write_together
-from torusgp.tables.models import TableModel, words_of_the_command
+from torusgp.tables.models import PanelModel, words_of_the_command
 from torusgp.tables.reading import read_table, text_layout
 
-_HELP = """Fit a model to a table, to predict one of its columns from others that repeat.
+_HELP = """Fit a model to a table, to predict one of its columns from the others.
 
-DATA is a CSV file (.csv, .tsv, or compressed .csv.gz) or a Parquet file. Each --period names a column of numbers and
-the period with which it repeats, in its own units; a column may be given several times. --calendar names a column of
-times and the cycles of the calendar that matter; beside day, the others count whole days, unless --moving-days is
-given, which suits what goes on around midnight.
+DATA is a CSV file (.csv, .tsv, or compressed .csv.gz) or a Parquet file. Without further options all columns are
+inputs, by their type: numbers have smooth effects; text, booleans and numbers with two values have an effect for each
+value; times have slow change and the cycles of day, week and year that they have gone through twice. All of them may
+interact. Columns that are not used are named, with the reason.
 
-Decimal commas (where semicolons are the separator) and dates such as 31.01.2024 are read without being asked.
---decimal and --date-format say how numbers and times are written where that is not plain; predict then reads later
-files in the same way.
+--inputs names the columns to use; words for cycles of the calendar are inputs, too: minute, hour, weekday, month,
+quarter and year. --terms says which of them interact: * is for inputs that do, + for effects that add up. In it,
+line(x), slope(x), category(x), circle(x, 360) and circle(x, auto) say what an input is; slope(time) is for a target
+that also grows or falls steadily, such as sales: forecasts go on along it. Names with signs are put into quotes.
 
-Some rows are held out to evaluate the model: the last fifth in time if a column orders the rows (the calendar's, or
---time), else a random fifth. The figures that are printed come from a model that had not seen them; afterwards the
+--period names a column of numbers and the period with which it repeats, in its own units; auto finds it. --calendar
+names a column of times and its cycles: some of hour, day, week, month, quarter and year. Beside day, longer ones count
+whole days, unless --moving-days is given, which suits what goes on around midnight. What these options name and
+--terms does not is one product beside the terms.
+
+--lags temperature=3h,24h makes moving means over the time up to each row, called temperature_3h and temperature_24h;
+predict and forecast take what came before from the rows fitted. --holidays AU-VIC makes a category called holidays:
+public holidays of a country or a part of it, and the days before and after them.
+
+--by store fits one model for each value of a column, for tables with several series. Its file is given to predict and
+forecast as it is; for the other commands, models.npz:north is the model of one value.
+
+Times may be text, such as 2024-01-31 13:30, or seconds or milliseconds since 1970. Decimal commas (where semicolons
+are the separator) and dates such as 31.01.2024 are read without being asked. --decimal and --date-format say how
+numbers and times are written where that is not plain; predict then reads later files in the same way.
+
+Some rows are held out to evaluate the model: the last fifth in time if a column orders the rows (that of the calendar,
+or --time), else a random fifth. The figures that are printed come from a model that had not seen them; afterwards the
 model is fitted to all rows, unless --no-refit is given.
 
 Where time orders the rows, their noise is usually autocorrelated, like weather that lasts for days: then the effective
 sample size is smaller than the number of rows. It is estimated and taken into account; --redundancy 1 takes rows for
 independent.
 
-What does not repeat is added by --slope, --line and --category, each as often as there are such columns: a straight
-line, a smooth curve, or a level for each value. The word "time" stands for the time of a row: --slope time is for a
-target that also grows or falls steadily, such as sales; forecasts go on along it. Times are in years since the first
-row, or in the units of --time if that holds numbers.
-
 --noise-column names known standard deviations of the target: rows count by them. Their common factor is learned and
 printed; 1 means that the error bars are right. If it is much larger, there may be another period: look for two, whose
 effects add up.
 
 --likelihood is for targets that are not normal: counts (poisson, or negative_binomial where they vary more, with
---exposure for rows that count for longer), positive numbers (gamma), zeros and ones (bernoulli), outliers (student_t).
---noise-by names inputs that the size of the noise depends on, such as hour_of_day or temperature.
+--exposure for rows that count for longer), positive numbers (log_normal, gamma), zeros and ones (bernoulli), outliers
+(student_t). --noise-by names inputs that the size of the noise depends on, such as hour or temperature.
 
 \b
 Examples:
-  torusgp fit demand.csv --target demand --calendar time=day,week,year
+  torusgp fit sales.csv --target sales
+  torusgp fit demand.csv --target demand --inputs hour,weekday,temperature
+  torusgp fit demand.csv --target demand \\
+      --terms "hour * weekday + hour * temperature + time + slope(price)"
   torusgp fit demand.csv --target demand --calendar time=day,week,year \\
       --timezone Australia/Melbourne --holdout-from 2014-01-01 -o model.npz
   torusgp fit demand.csv --target demand --calendar time=day,week \\
       --date-format "%d/%m/%Y %H:%M" --decimal ,
-  torusgp fit sales.csv --target sales --calendar date=week,year \\
-      --slope time --category holiday --line temperature
-  torusgp fit bicycles.csv --target count --calendar time=day,week,year \\
-      --likelihood negative_binomial --line rain
+  torusgp fit bicycles.csv --target count --likelihood negative_binomial \\
+      --terms "hour * weekday + year + rain"
+  torusgp fit stores.csv --target sales --by store --holidays DE
   torusgp fit angles.csv --target energy --period phi=360 --period psi=360
   torusgp fit star.csv --target mag --period time=auto --noise-column mag_err
   torusgp fit star.csv --target mag --noise-column mag_err \\
-      --period time=auto --period time=auto --max-interaction 1
+      --terms "circle(time, auto) + circle(time, auto)"
 """
 
 
@@ -84,78 +94,14 @@ def add_fit(app):
     import typer
 
     @app.command(name="fit", help=_HELP)
+    @takes_model
     def command(
         data: Annotated[Path, typer.Argument(metavar="DATA", help="Table: .csv, .csv.gz, .tsv or .parquet.")],
-        target: Annotated[str, typer.Option(help="Column to predict.", metavar="COLUMN")],
-        period: Annotated[
-            list[str] | None,
-            typer.Option(help="Column of numbers and its period; 'auto' finds and learns it.", metavar="COLUMN=NUMBER"),
-        ] = None,
-        calendar: Annotated[
+        make_model,
+        by: Annotated[
             str | None,
-            typer.Option(
-                help="Column of times, and cycles: some of day, week, month, year.", metavar="COLUMN=CYCLE,CYCLE"
-            ),
+            typer.Option(help="Column that parts the rows: one model for each of its values.", metavar="COLUMN"),
         ] = None,
-        learn_period: Annotated[
-            list[str] | None,
-            typer.Option(
-                help="Column whose period is learned, from the one given, or else from one found.", metavar="COLUMN"
-            ),
-        ] = None,
-        time_column: Annotated[
-            str | None,
-            typer.Option("--time", help="Column of times or numbers that orders the rows.", metavar="COLUMN"),
-        ] = None,
-        timezone: Annotated[
-            str | None,
-            typer.Option(help="Zone whose clock the calendar reads, if times know theirs.", metavar="ZONE"),
-        ] = None,
-        whole_days: Annotated[
-            bool, typer.Option("--whole-days/--moving-days", help="Whether weekdays and dates change at midnight only.")
-        ] = True,
-        decimal: Annotated[str, decimal_option()] = "auto",
-        date_format: Annotated[str, date_format_option()] = "auto",
-        slope: Annotated[
-            list[str] | None,
-            typer.Option(help="Column, or 'time', along which the target rises or falls steadily.", metavar="COLUMN"),
-        ] = None,
-        line: Annotated[
-            list[str] | None,
-            typer.Option(help="Column of numbers, or 'time', that has a smooth effect.", metavar="COLUMN"),
-        ] = None,
-        category: Annotated[
-            list[str] | None, typer.Option(help="Column of names that has an effect for each.", metavar="COLUMN")
-        ] = None,
-        noise_column: Annotated[
-            str | None,
-            typer.Option(help="Column of known standard deviations of the target (error bars).", metavar="COLUMN"),
-        ] = None,
-        likelihood: Annotated[
-            str,
-            typer.Option(
-                help="How the target follows: normal, log_normal, student_t, poisson, negative_binomial, gamma, "
-                "bernoulli.",
-                metavar="NAME",
-            ),
-        ] = "normal",
-        exposure: Annotated[
-            str | None, typer.Option(help="Column of exposures of counts: time, area or people.", metavar="COLUMN")
-        ] = None,
-        noise_by: Annotated[
-            list[str] | None,
-            typer.Option(help="Input that the size of the noise depends on, such as hour_of_day.", metavar="INPUT"),
-        ] = None,
-        columns: Annotated[
-            int | None, typer.Option(help="Most components of the model; by default as many as help.", metavar="NUMBER")
-        ] = None,
-        max_interaction: Annotated[
-            int | None, typer.Option(help="Most inputs that interact; 1 if effects only add up.", metavar="NUMBER")
-        ] = None,
-        kernel: Annotated[str, typer.Option(help="Family of the kernel, such as matern52.")] = "squared_exponential",
-        redundancy: Annotated[
-            str, typer.Option(help="Rows over their effective sample size; 1 if independent.", metavar="NUMBER")
-        ] = "auto",
         holdout: Annotated[
             float | None,
             typer.Option(help="Share of rows to hold out; 0 for none. By default 0.2.", metavar="FRACTION"),
@@ -165,7 +111,6 @@ def add_fit(app):
             typer.Option(help="Hold out rows from this time on, such as 2014-01-01.", metavar="TIME"),
         ] = None,
         refit: Annotated[bool, typer.Option("--refit/--no-refit", help="Fit to all rows after the evaluation.")] = True,
-        drop_missing: Annotated[bool, drop_missing_option()] = False,
         output: Annotated[
             Path | None,
             typer.Option("--output", "-o", help="Model to write; by default DATA-model.npz.", metavar="MODEL"),
@@ -174,33 +119,16 @@ def add_fit(app):
         debug: Annotated[bool, debug_option()] = False,
     ):
         with errors_told(debug), words_of_the_command():
-            model = TableModel(
-                target,
-                [split_pair(text, "--period", "hour=24") for text in period or []],
-                to_calendar(calendar),
-                time=time_column,
-                timezone=timezone,
-                whole_days=whole_days,
-                decimal=decimal,
-                date_format=date_format,
-                learn_period=list(learn_period or []),
-                terms=to_terms(slope, line, category),
-                noise=noise_column,
-                likelihood=likelihood,
-                exposure=exposure,
-                noise_by=noise_by,
-                redundancy=to_redundancy(redundancy),
-                kernel=kernel,
-                n_components="auto" if columns is None else columns,
-                max_interaction=max_interaction,
-                drop_missing=drop_missing,
-            )
+            model = make_model()
             place = beside(data, "-model.npz") if output is None else output
+            fitted = model if by is None else PanelModel(model, by)
             with at_work("reading") as report:
-                seconds = fit_file(model, data, place, holdout, holdout_from, refit, report)
-            summary = model.summary()
+                seconds = fit_file(fitted, data, place, holdout, holdout_from, refit, report)
+            summary = fitted.summary()
             if as_json:
                 print_json({"model": str(place), "data": str(data), "seconds": seconds, **summary})
+            elif by is not None:
+                print_levels(summary, {"time": f"{seconds:.1f} s", "written to": str(place)})
             else:
                 print_summary(summary, {"time": f"{seconds:.1f} s", "written to": str(place)})
 
@@ -210,8 +138,8 @@ def fit_file(model, path, output, holdout=None, start=None, refit=True, verbose=
 
     Parameters
     ----------
-    model : TableModel
-        Unfitted model.
+    model : TableModel or PanelModel
+        Unfitted model, or one for each level of a column.
     path : Path
         The table.
     output : Path
@@ -235,7 +163,8 @@ def fit_file(model, path, output, holdout=None, start=None, refit=True, verbose=
         raise ValueError("Give either --holdout or --holdout-from: both say which rows are held out.")
     check_output(output, path)
     frame = read_table(path)
-    model.set_params(verbose=verbose)
+    template = getattr(model, "model", model)
+    template.set_params(verbose=verbose)
     if holdout == 0:
         model.fit(frame, source=path)
     else:
@@ -245,44 +174,7 @@ def fit_file(model, path, output, holdout=None, start=None, refit=True, verbose=
     seconds = time.perf_counter() - began
     with tempfile.TemporaryDirectory() as folder:
         written = Path(folder) / "model.npz"
-        layout = asdict(text_layout(frame, path, model.decimal))  # for predictions of tables that do not show theirs
+        layout = asdict(text_layout(frame, path, template.decimal))  # for predictions of tables that do not show theirs
         model.save(written, {"data": str(path), "seconds": seconds, "layout": layout})
         write_together({output: written.read_bytes()})
     return seconds
-
-
-def to_calendar(text):
-    """Column and cycles of ``--calendar``.
-
-    Examples
-    --------
-    >>> to_calendar("time=day,week")
-    {'time': ['day', 'week']}
-    """
-    if text is None:
-        return None
-    column, cycles = split_pair(text, "--calendar", "time=day,week,year")
-    return {column: [cycle.strip() for cycle in cycles.split(",") if cycle.strip()]}
-
-
-def to_terms(slopes=None, lines=None, categories=None):
-    """Terms of ``--slope``, ``--line`` and ``--category``.
-
-    Examples
-    --------
-    >>> to_terms(["time"], ["temperature"])
-    Slope('time') + Line('temperature')
-    """
-    kinds = ((Slope, slopes), (Line, lines), (Category, categories))
-    parts = [part for kind, columns in kinds for name in dict.fromkeys(columns or []) for part in kind(name).terms]
-    return Sum(tuple(parts)) if parts else None
-
-
-def to_redundancy(text):
-    """Number or "auto" of ``--redundancy``."""
-    if text == "auto":
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"--redundancy must be 'auto' or a number of rows, 1 or more, got {text!r}.") from None

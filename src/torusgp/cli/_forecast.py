@@ -8,7 +8,7 @@ from torusgp.cli._console import at_work, errors_told, print_json, printable
 from torusgp.cli._options import check_output, date_format_option, debug_option, decimal_option, json_option, split_list
 from torusgp.cli._predict import encode, to_records, to_shown_digits, widest_interval
 from torusgp.storage.files import write_together
-from torusgp.tables.models import TableModel, words_of_the_command
+from torusgp.tables.models import PanelModel, load_tables, words_of_the_command
 from torusgp.tables.reading import TextLayout
 
 _ENDINGS = (".csv", ".csv.gz", ".parquet")
@@ -161,23 +161,25 @@ def forecast_file(
             raise ValueError(f"Cannot write {output}: its name has to end in {', '.join(_ENDINGS)}.")
         check_output(output, model, future)
     span, how = to_aggregate(aggregate)
-    fitted = TableModel.load(model).read_as(decimal=decimal, date_format=date_format)
+    fitted = load_tables(model).read_as(decimal=decimal, date_format=date_format)
+    one = next(iter(fitted.models_.values())) if isinstance(fitted, PanelModel) else fitted
     forecast = fitted.forecast(horizon, future, quantiles)
     if span is not None:
         forecast = forecast.aggregate(span, how, random_state=seed)
     result = forecast.to_frame(draws, seed)
-    time, numbers = result.columns[0], [name for name in result.columns[1:] if name != "rows"]
+    first_number = 1 + list(result.columns).index(one.timeline_.column)
+    time, numbers = one.timeline_.column, [name for name in result.columns[first_number:] if name != "rows"]
     result[numbers] = to_shown_digits(result[numbers])
     layout = TextLayout(**fitted.notes_.get("layout", {}))
 
     def to_text(table):
-        return layout.to_csv(table.assign(**{time: written_times(table[time], fitted.date_format)}), numbers)
+        return layout.to_csv(table.assign(**{time: written_times(table[time], one.date_format)}), numbers)
 
     if output is not None:
         write_together({output: encode(result, output, to_text)})
     first, last = written_times(result[time].iloc[[0, -1]], "auto").tolist()
-    step = fitted.timeline_.words if span is None else span
-    return result, to_text, {"target": fitted.target, "from": first, "to": last, "step": step}
+    step = one.timeline_.words if span is None else span
+    return result, to_text, {"target": one.target, "from": first, "to": last, "step": step}
 
 
 def to_aggregate(text):

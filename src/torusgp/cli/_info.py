@@ -7,9 +7,9 @@ import numpy as np
 
 from torusgp.cli._console import errors_told, print_json, printable
 from torusgp.cli._options import debug_option, json_option
-from torusgp.cli._summary import print_summary
+from torusgp.cli._summary import print_levels, print_summary
 from torusgp.estimators.regressor import TorusGPRegressor
-from torusgp.tables.models import TableModel, load_regressor, to_plain
+from torusgp.tables.models import PanelModel, TableModel, is_panel, load_regressor, to_plain
 from torusgp.views.dimensions import frequencies_by_order
 from torusgp.views.selection import selection_summary
 
@@ -41,6 +41,8 @@ def add_info(app):
             content = file_info(model)
             if as_json:
                 print_json({"model": str(model), **content})
+            elif content["kind"] == "table models":
+                print_levels(content, {"file": str(model)})
             elif content["kind"] == "table model":
                 facts = {"fitted from": content["data"]} if content["data"] else {}
                 print_summary(content, facts | {"file": str(model)})
@@ -61,6 +63,9 @@ def file_info(path):
     dict
         For JSON.
     """
+    if is_panel(path):
+        panel = PanelModel.load(path)
+        return {"kind": "table models", "data": panel.notes_.get("data"), **panel.summary()}
     model = load_regressor(path)
     if isinstance(model.notes_, dict) and "table" in model.notes_:
         table = TableModel.from_regressor(model, path)

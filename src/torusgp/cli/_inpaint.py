@@ -30,7 +30,7 @@ the standard deviations as 16-bit grey, with their scale in the description of t
 \b
 Examples:
   torusgp inpaint weave.png --hole 32:96,32:96 -o filled.png
-  torusgp inpaint weave.png --mask scratches.png --columns 801
+  torusgp inpaint weave.png --mask scratches.png --components 801
 """
 
 
@@ -87,7 +87,7 @@ def add_inpaint(app):
                 metavar="OUT",
             ),
         ] = None,
-        columns: Annotated[
+        components: Annotated[
             int, typer.Option(help=f"Most components of the model, {FEWEST_COLUMNS} or more; more follow finer detail.")
         ] = DEFAULT_COLUMNS,
         truth: Annotated[bool, typer.Option(help="Compare with what is under the mask or hole.")] = True,
@@ -95,7 +95,7 @@ def add_inpaint(app):
         try:
             with at_work("reading") as report:
                 written = inpaint_file(
-                    image, mask=mask, hole=hole, output=output, n_components=columns, truth=truth, verbose=report
+                    image, mask=mask, hole=hole, output=output, n_components=components, truth=truth, verbose=report
                 )
         except (ImportError, OSError, ValueError) as error:
             fail(error)
@@ -129,7 +129,7 @@ def inpaint_file(path, *, mask=None, hole=None, output=None, n_components=DEFAUL
     if mask is not None and hole is not None:
         raise ValueError(f"Give either a mask or a hole: got the mask {mask} and the hole {hole!r}.")
     if n_components < FEWEST_COLUMNS:
-        raise ValueError(f"The model needs {FEWEST_COLUMNS} columns or more, got {n_components}.")
+        raise ValueError(f"The model needs {FEWEST_COLUMNS} components or more, got {n_components}.")
     check_matplotlib()  # before the work, not after it
     picture = read_picture(path)
     path = Path(path)

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
-
 from torusgp.cli._console import at_work, describe_cell, fail, with_error
 from torusgp.images.inpainting import DEFAULT_COLUMNS, hole_mask
 from torusgp.images.lattices import ImageLattice, find_lattice
@@ -83,7 +81,7 @@ def add_lattice(app):
                 metavar="OUT",
             ),
         ] = None,
-        columns: Annotated[
+        components: Annotated[
             int, typer.Option(help="Most components of the model; more follow finer detail of the cell.")
         ] = DEFAULT_COLUMNS,
         size: Annotated[int, typer.Option(help="Points of the average cell along each vector.")] = 128,
@@ -91,7 +89,7 @@ def add_lattice(app):
         try:
             with at_work("reading") as report:
                 written = lattice_file(
-                    image, mask=mask, hole=hole, output=output, n_components=columns, size=size, report=report
+                    image, mask=mask, hole=hole, output=output, n_components=components, size=size, report=report
                 )
         except (ImportError, OSError, ValueError) as error:
             fail(error)
@@ -125,7 +123,7 @@ def lattice_file(path, *, mask=None, hole=None, output=None, n_components=DEFAUL
     if mask is not None and hole is not None:
         raise ValueError(f"Give either a mask or a hole: got the mask {mask} and the hole {hole!r}.")
     if n_components < 9 or size < 2:
-        raise ValueError(f"The model needs 9 columns or more and a cell 2 points, got {n_components} and {size}.")
+        raise ValueError(f"The model needs 9 components or more and a cell 2 points, got {n_components} and {size}.")
     check_matplotlib()  # before the work, not after it
     path = Path(path)
     picture = read_picture(path)
@@ -175,7 +173,7 @@ def describe(written):
     return [
         *vectors,
         f"  angle between them {with_error(result.angle, result.angle_std)} degrees",
-        f"Strain: {', '.join(ranges)}; standard error {100 * np.sqrt((std**2).mean()):.2g} %",
+        f"Strain: {', '.join(ranges)}; standard error up to {100 * std.max():.2g} %",
         f"Defects: {len(defects)}{first}",
         f"Found: {written.content}",
         f"Average cell: {written.unit_cell}",

@@ -20,7 +20,7 @@ from torusgp.cli._options import (
 )
 from torusgp.cli._summary import score_facts
 from torusgp.storage.files import write_together
-from torusgp.tables.models import TableModel, quantile_name, to_plain, words_of_the_command
+from torusgp.tables.models import load_tables, quantile_name, to_plain, words_of_the_command
 from torusgp.tables.reading import TableError, TextLayout, read_table, table_as_written, table_without_loss, text_layout
 
 _ENDINGS = (".csv", ".csv.gz", ".parquet")
@@ -33,7 +33,7 @@ columns of DATA and beside them mean, std (of a single observation, noise includ
 target, too, predictions are compared with it.
 
 Numbers and times are read as fit was told to read them, unless --decimal and --date-format say otherwise. CSV is
-written as DATA is: with the same sign between columns and before decimals.
+written as DATA is: with the same separator and decimal sign.
 
 \b
 Examples:
@@ -104,7 +104,13 @@ def add_predict(app):
                 if interval is not None:
                     share = f"{interval['percent']:.4g} % of the values"
                     print(printable(f"  {interval['from']} to {interval['to']}: {share}"))
-                if scores is not None:
+                if scores is not None and "rmse" not in scores:
+                    print(f"Compared with the target in {data}:")
+                    told = {level: one["r2"] for level, one in scores.items()}
+                    print(
+                        printable("\n".join(f"  R2 {r2:.4f}  {level}" for level, r2 in told.items() if r2 is not None))
+                    )
+                elif scores is not None:
                     facts = [f"  {name:16}{value}" for name, value in score_facts(scores).items()]
                     print("\n".join([f"Compared with the target in {data}:", *facts]))
 
@@ -154,8 +160,8 @@ def predict_file(
         if not output.name.lower().endswith(_ENDINGS):
             raise ValueError(f"Cannot write {output}: its name has to end in {', '.join(_ENDINGS)}.")
         check_output(output, path, model)
-    fitted = TableModel.load(model).set_params(drop_missing=drop_missing)
-    fitted.read_as(decimal=decimal, date_format=date_format)
+    fitted = load_tables(model).read_as(decimal=decimal, date_format=date_format, drop_missing=drop_missing)
+    template = getattr(fitted, "model", fitted)
     frame = read_table(path)
     result = to_shown_digits(fitted.predict(frame, quantiles, source=path)).add_prefix(prefix)
     clash = [name for name in result.columns if keep and name in frame.columns]
@@ -164,10 +170,12 @@ def predict_file(
             f"{path} has a column {clash[0]!r} already: use --prefix to name the new columns, or --no-keep."
         )
     scores = None
-    if fitted.target in frame.columns and frame[fitted.target].notna().any():
-        scores = to_plain(fitted.evaluate(frame, source=path).to_json())
+    if template.target in frame.columns and frame[template.target].notna().any():
+        found = fitted.evaluate(frame, source=path)
+        each = {level: to_plain(one.to_json()) for level, one in found.items()} if isinstance(found, dict) else None
+        scores = to_plain(found.to_json()) if each is None else each
     learned_from = TextLayout(**fitted.notes_["layout"]) if "layout" in fitted.notes_ else None
-    layout, new = text_layout(frame, path, fitted.decimal, learned_from), list(result.columns)
+    layout, new = text_layout(frame, path, template.decimal, learned_from), list(result.columns)
     result = table_without_loss(frame, path).loc[result.index].join(result) if keep else result
 
     def to_text(table):  # whose own columns stay as they were, whatever numbers they were read as

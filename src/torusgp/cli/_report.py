@@ -170,7 +170,7 @@ def _has_whole_days(table, X):
     if "day" in calendar[1]:
         return bool(table.inputs_.whole_days)
     # without hours, weekdays are whole if the rows lay at midnight
-    dimension = len(table.inputs_.dimensions) + calendar[1].index("week")
+    dimension = [circle.input for circle in table.inputs_.circles].index("day_of_week")
     told = MeanWaves(table.model_).has_parts(dimension, 7)
     if told is None and X is not None:
         told = bool((X["day_of_week"] % 1 == 0).all())

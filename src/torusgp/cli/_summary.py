@@ -1,6 +1,7 @@
 """Tables in the terminal of what a table model learned, from its summary."""
 
 from torusgp.cli._console import printable, with_error
+from torusgp.tables.models import NOT_NAMED
 
 _MOST_SHARES = 8
 _NOTICEABLE = 0.1  # of the noise: slow change that is smaller cannot be seen
@@ -36,6 +37,35 @@ def print_summary(summary, facts):
         console.print(Text("Shares are those of what repeats; slopes are not part of the variance."))
 
 
+def print_levels(summary, facts):
+    """Print a table of the models of the levels of a column.
+
+    Parameters
+    ----------
+    summary : dict
+        See :meth:`torusgp.tables.models.PanelModel.summary`.
+    facts : dict of str to str
+        More lines, such as where the models are.
+    """
+    from rich.console import Console
+
+    table = _table()
+    table.add_column(_text(summary["by"]), overflow="fold")
+    for name in ("rows fitted", "RMSE", "R2", "95 % intervals contain"):
+        table.add_column(name, justify="right")
+    for level, one in summary["levels"].items():
+        scores = one["holdout"]
+        told = ["", "", ""]
+        if scores is not None:
+            r2 = "not known" if scores["r2"] is None else f"{scores['r2']:.4f}"
+            told = [f"{scores['rmse']:.4g}", r2, f"{100 * scores['coverage']:.1f} %"]
+        table.add_row(_text(level), f"{one['rows']['fitted']:,}", *told)
+    console = Console()
+    console.print(table)
+    console.print()
+    console.print(_facts({"target": summary["target"]} | facts))
+
+
 def summary_facts(summary):
     """Lines about rows, model and hold-out.
 
@@ -62,9 +92,7 @@ def summary_facts(summary):
     if summary["calendar"]:
         clock = summary["clock"]
         facts["calendar"] = f"{summary['calendar']}, on the clock of {clock}" if clock else summary["calendar"]
-    limit = summary["max_interaction"]
-    limited = "" if limit is None else f", at most {limit} input(s) together"
-    facts["model"] = f"{summary['columns']} columns, {summary['kernel'].replace('_', ' ')} kernel{limited}"
+    facts["model"] = f"{summary['columns']} components, {summary['kernel'].replace('_', ' ')} kernel"
     if summary.get("selection"):
         orders = summary["selection"]["orders"].items()
         numbers = ", ".join(f"{number} of order {order}" for order, number in orders)
@@ -95,12 +123,25 @@ def summary_facts(summary):
     if summary.get("noise_factor") is not None:
         factor = summary["noise_factor"]
         facts["error bars"] = f"the noise is {factor:.3g} times what {summary['noise_column']} says"
+    if summary.get("unused"):  # absent from files of before columns were chosen by their type
+        facts["not used"] = "; ".join(_unused(one) for one in summary["unused"])
     facts["log evidence"] = f"{summary['log_evidence']:.1f}"
     if holdout is not None:
         facts["held out"] = f"{holdout['n_rows']:,} rows: {holdout['rows']}"
         facts.update(score_facts(holdout))
+        naive = summary.get("naive")  # absent from files of before it was compared with
+        if naive is not None:
+            before = (
+                "the last value" if naive["season"] == "the last value" else f"what was one {naive['season']} before"
+            )
+            facts["MAE"] = f"{holdout['mae']:.4g}; of a naive forecast {naive['mae']:.4g} ({before})"
         facts["fitted to"] = "all rows, after the evaluation" if summary["is_refitted"] else "rows not held out"
     return facts
+
+
+def _unused(one):
+    """A column that is no input, with the reason, unless that is that it was not named."""
+    return one["column"] if one["reason"] == NOT_NAMED else f"{one['column']} ({one['reason']})"
 
 
 def _term_fact(term):

@@ -52,7 +52,7 @@ class Partials:
         axes = tuple(-1 if axis.kind == "category" else inputs.index(axis.input) for axis in torus.axes)
         return cls(tuple(torus.names[i] for i in inputs), inputs, axes, tuple(inputs.index(i) for i in plain_inputs))
 
-    def waves(self, frequencies: NDArray[np.int64], period: Any) -> NDArray[np.float64]:
+    def wave_numbers(self, frequencies: NDArray[np.int64], period: Any) -> NDArray[np.float64]:
         """Wave numbers along the inputs, shape (n_partials, n_frequencies): radians for each unit of the input."""
         period = np.broadcast_to(period, frequencies.shape[1]) if np.ndim(period) < 2 else np.asarray(period)
         cell = period if period.ndim == 2 else np.diag(period)
@@ -152,7 +152,7 @@ class DerivativeSums:
             What plain columns are divided by.
         """
         n_partials, n_plain = len(self.partials.names), len(plain_spread)
-        waves = self.partials.waves(frequencies, period)
+        waves = self.partials.wave_numbers(frequencies, period)
         n_fourier = 2 * len(frequencies) - 1
         # the derivative of column j is a multiple of column source[j]; that of a plain column is constant
         source = np.zeros(n_fourier + n_plain, dtype=np.intp)

@@ -28,7 +28,7 @@ class RowStatistics:
     Parameters
     ----------
     columns : ndarray of shape (n_samples, n_columns)
-        Columns of the model.
+        Basis functions at the rows.
     targets : ndarray of shape (n_samples, n_outputs)
         Targets, centred if the model's are.
     weight : ndarray of shape (n_samples,)

@@ -376,7 +376,7 @@ class Posterior:
         Parameters
         ----------
         columns : ndarray of shape (n_points, n_columns)
-            Columns of the model at the points.
+            Basis functions at the points.
         output : int
             Which output.
 

@@ -55,11 +55,11 @@ class SufficientStatistics:
         Number of targets.
     n_plain : int, default=0
         Number of plain columns beside those of the basis; they are summed like targets.
-    backend : {"dense", "finufft", "type3", "torch"}, default="dense"
+    backend : {"dense", "finufft", "type3", "blocks", "torch"}, default="dense"
         Implementation of the sums. Only sums of the same one can be added.
     tolerance : float, optional
-        Error of the ``finufft`` and ``type3`` sums relative to the number of rows; by default 1e-14 for few rows, where
-        it is cheap, and 1e-12 for many.
+        Error of the transforms' sums relative to the number of rows; by default 1e-14 for few rows, where it is cheap,
+        and 1e-12 for many, 1e-10 for ``blocks``, whose cost grows most with it.
     n_threads : int, optional
         Threads of the transforms, at most 1024; -1 for all cores. By default one for few rows and all for many. In a
         process that was forked it is always one.
@@ -178,7 +178,7 @@ class SufficientStatistics:
             Known standard deviation of the noise of each row, up to a common factor.
         plain : array-like of shape (n_samples, n_plain), optional
             Plain columns beside those of the basis.
-        backend : {"auto", "dense", "finufft", "type3", "torch"}, default="auto"
+        backend : {"auto", "dense", "finufft", "type3", "blocks", "torch"}, default="auto"
             Implementation of the sums; "auto" takes the cheapest one.
         tolerance, n_threads, device, precision, marginals, sharing, partials
             See the class.
@@ -195,7 +195,7 @@ class SufficientStatistics:
         name = choose_backend(backend, index_set.frequencies, len(y), device, space, extent)
         n_outputs = 1 if y.ndim == 1 else y.shape[1]
         if tolerance is None:
-            tolerance = 1e-12 if len(y) >= MANY_ROWS else 1e-14
+            tolerance = 1e-14 if len(y) < MANY_ROWS else 1e-10 if name == "blocks" else 1e-12
         empty = cls(
             index_set,
             period,
@@ -423,8 +423,9 @@ class SufficientStatistics:
     def _add_blocks(self, X, y, precision):
         """Add rows block by block: phases and scaled targets of all of them are never in memory at once."""
         threads = count_threads(self.n_threads, len(X)) if self.backend in TRANSFORMS else 1
-        # type-3 transforms share the work on their modes among rows, so these stay together
-        step = 2 * _BLOCK_ROWS if self.backend == "type3" else min(_BLOCK_ROWS, -(-len(X) // threads))
+        # type-3 transforms and blocks of axes share the work on their modes among rows, so these stay together
+        most = 2 * _BLOCK_ROWS if self.backend in ("type3", "blocks") else _BLOCK_ROWS
+        step = most if self.backend == "type3" else min(most, -(-len(X) // threads))
         blocks = [slice(start, start + step) for start in range(0, len(X), step)]
 
         def add_block(rows, sums):
@@ -432,7 +433,7 @@ class SufficientStatistics:
             sums.add_weighted(sums.locate(X[rows], self.period), precision[rows], weighted)
             return sums, np.einsum("nq,nq->q", weighted, targets), weighted.T @ targets[:, self.n_outputs :]
 
-        if threads > 1 and self.backend == "finufft" and self._sums.size <= _SMALL_GRID:
+        if threads > 1 and self.backend in ("finufft", "blocks") and self._sums.size <= _SMALL_GRID:
             # Faster than sharing a transform; sums that are added in order do not depend on the number of threads.
             parts = _in_order(lambda rows: add_block(rows, self._sums.empty()), blocks, threads)
         else:
@@ -642,7 +643,7 @@ class SufficientStatistics:
         statistics : LinearStatistics
             In the units of the targets.
         center : ndarray of shape (n_outputs,)
-            What was taken off.
+            What was subtracted.
         """
         index_set = self.index_set if index_set is None else index_set
         if not self.holds(index_set):

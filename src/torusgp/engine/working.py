@@ -12,10 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from torusgp.engine.dual import RowStatistics
 from torusgp.engine.inference import LinearStatistics
 from torusgp.engine.statistics import SufficientStatistics
 
 Array = NDArray[np.float64]
+
+_LEAST_WEIGHT = 1e-150  # of a row, whose root still multiplies without underflow
 
 
 class WorkingStatistics(SufficientStatistics):
@@ -134,3 +137,21 @@ class WorkingStatistics(SufficientStatistics):
 
     def _check_stored_sums(self) -> None:
         """Weights may be anything, so their sum shows nothing."""
+
+
+def working_rows(columns: Array, sample_weight: Array, weight: Array, weighted: Array, unit: float) -> RowStatistics:
+    """The same of few rows as rows, whose evidence costs less than that of many columns.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (n_samples, n_columns)
+        Basis functions at the rows.
+    sample_weight, weight, weighted
+        See :meth:`WorkingStatistics.add_working`; weights must not be negative.
+    unit : float
+        Noise variance of a typical row: evidence expects precisions in units of its inverse.
+    """
+    weight = np.maximum(weight, _LEAST_WEIGHT)
+    found = RowStatistics(columns, weighted / weight[:, None], sample_weight, unit * weight)
+    found.squares, found.log_precision = np.zeros(weighted.shape[1]), 0.0  # as for sums: they have no meaning
+    return found

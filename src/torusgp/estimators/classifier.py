@@ -114,9 +114,7 @@ class TorusGPClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = np.unique(y)
         seen = np.unique(y[weight > 0])
         if len(seen) < 2:
-            raise ValueError(
-                f"y has one class only, {seen.tolist()} (of rows that count): two or more are needed to tell apart."
-            )
+            raise ValueError(f"y has one class only, {seen.tolist()} (of rows that count): two or more are needed.")
         plain = sample_weight is None and self.class_weight is None
         targets = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
         self.estimators_ = [

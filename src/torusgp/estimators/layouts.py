@@ -19,9 +19,11 @@ def named_inputs(model: Any) -> list[str] | None:
     """Columns of a table that the model wants as inputs; None if it does not say."""
     if not isinstance(model.kernel, Expression):
         return None
+    expressions = [one for one in (model.kernel, model.noise_kernel) if isinstance(one, Expression)]
     inputs = [
         one
-        for term in model.kernel.terms
+        for expression in expressions
+        for term in expression.terms
         for one in (
             [term.input] if isinstance(term, Slope) else [used for factor in term.factors for used in factor.used]
         )

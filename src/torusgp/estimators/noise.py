@@ -2,20 +2,112 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from torusgp.data.blocks import Blocks
+from torusgp.data.sources import as_source
+from torusgp.estimators.correlated import make_series
+from torusgp.estimators.layouts import MARGIN, lay_out, named_inputs
 from torusgp.estimators.settings import make_fitter, make_settings
 from torusgp.estimators.short_form import resolve_kernel
 from torusgp.estimators.validation import check_fit_rows, check_used
-from torusgp.fitting.changing_noise import MOST_COLUMNS, fit_with_noise, noise_likelihood
+from torusgp.fitting.changing_noise import (
+    MOST_COLUMNS,
+    SideBySide,
+    fit_passes_with_noise,
+    fit_with_noise,
+    function_fitter,
+    noise_likelihood,
+)
+from torusgp.fitting.fitter import SAMPLE_ROWS, Fitter
 from torusgp.fitting.latent_fitter import LatentFitter
 from torusgp.fitting.likelihoods import check_likelihood
+from torusgp.fitting.noise_models import Noise
+from torusgp.fitting.row_passes import BlockPasses, RowPasses, SourcePasses, rows_of_chunk
 from torusgp.fitting.rows import Rows
 from torusgp.kernels.axes import Expression
 
 
-def fit_changing_noise(model: Any, X: Any, y: Any, sample_weight: Any, scale: Any) -> Any:
-    """Fit a regressor with a ``noise_kernel``; see :meth:`TorusGPRegressor.fit`."""
+def fit_changing_noise(
+    model: Any, X: Any, y: Any, sample_weight: Any, scale: Any, in_time: Noise | None, time: Any = None
+) -> Any:
+    """Fit a regressor with a ``noise_kernel`` to rows in memory; see :meth:`TorusGPRegressor.fit`."""
+    _check(model)
+    checked = check_fit_rows(model, X, y, sample_weight, scale, None, reset=True)
+    if checked.y.shape[1] != 1:
+        raise ValueError(f"noise_kernel takes one target at a time, got {checked.y.shape[1]}.")
+    resolved = model.resolve(checked.X)
+    fitter = make_fitter(model, resolved)
+    fit_function = function_fitter(fitter)
+    if in_time is not None:
+        checked, fit_function = make_series(model, in_time, checked, resolved, time)
+    noise_fitter = _noise_fitter(model, checked.X, 0.0)
+    for one in (fitter.model, noise_fitter.model):
+        check_used(checked.X, one)
+    both = SideBySide(fitter.layout, noise_fitter.layout)
+    coordinates, plain = both(checked.X)
+    rows = Rows(coordinates, checked.y, checked.sample_weight, checked.noise_scale, plain)
+    return _keep(model, *fit_with_noise(fit_function, noise_fitter, rows, both))
+
+
+def fit_source_with_noise(model: Any, X: Any, y: Any, sample_weight: Any, scale: Any, checkpoint: Any) -> Any:
+    """The same for a source that can be read again."""
+    likelihood = _check(model)
+    if isinstance(X, Iterator):
+        raise ValueError(
+            "noise_kernel reads the rows several times, and an iterator can be read once: give a list of chunks, a "
+            "function that opens it, arrays or files."
+        )
+    if checkpoint is not None:
+        raise ValueError("checkpoint is not possible with noise_kernel: leave one of them out.")
+    source = as_source(X, y, sample_weight, scale, named_inputs(model))
+    sample = source.sample(SAMPLE_ROWS)
+    margin = 0.0 if len(sample) == source.n_rows else MARGIN
+    fitter, noise_fitter, both = _lay_out(model, sample, source, margin)
+    passes = SourcePasses(source, both, likelihood.check)
+    return _keep(model, *_fit_passes(fitter, noise_fitter, passes, sample, both))
+
+
+def fit_blocks_with_noise(model: Any, X: Any, y: Any, sample_weight: Any, scale: Any) -> Any:
+    """The same for a Dask collection."""
+    likelihood = _check(model)
+    blocks = Blocks(X, y, sample_weight, scale, named_inputs(model))
+    sample = blocks.sample(SAMPLE_ROWS)
+    fitter, noise_fitter, both = _lay_out(model, sample, blocks, MARGIN)
+    passes = BlockPasses(blocks, both, likelihood.check)
+    return _keep(model, *_fit_passes(fitter, noise_fitter, passes, sample, both))
+
+
+def _fit_passes(
+    fitter: Fitter, noise_fitter: LatentFitter, passes: RowPasses, sample: Any, both: SideBySide
+) -> tuple[Any, Any]:
+    return fit_passes_with_noise(fitter, noise_fitter, passes, rows_of_chunk(sample, both), both)
+
+
+def _lay_out(model: Any, sample: Any, source: Any, margin: float) -> tuple[Fitter, LatentFitter, SideBySide]:
+    """What fits both models, and how rows are laid on their axes."""
+    if source.n_outputs != 1:
+        raise ValueError(f"noise_kernel takes one target at a time, got {source.n_outputs}.")
+    model.forget()
+    fitter, _ = lay_out(model, sample, source.names, source.y_ndim, margin)
+    noise_fitter = _noise_fitter(model, sample.X, margin)
+    return fitter, noise_fitter, SideBySide(fitter.layout, noise_fitter.layout)
+
+
+def _noise_fitter(model: Any, X: NDArray[Any], margin: float) -> LatentFitter:
+    """What fits log variances."""
+    names = list(getattr(model, "feature_names_in_", np.empty(0))) or None
+    settings = make_settings(model.__class__(backend=model.backend, n_threads=model.n_threads, verbose=model.verbose))
+    resolved = resolve_kernel(model.noise_kernel, None, 1.0, X, names, settings.learn, None, margin)
+    return LatentFitter(resolved, settings, noise_likelihood(), MOST_COLUMNS)
+
+
+def _check(model: Any) -> Any:
+    """The likelihood, or an error if its noise cannot change."""
     likelihood = check_likelihood(model.likelihood)
     if likelihood.takes != "noise_scale":
         raise ValueError(
@@ -24,21 +116,10 @@ def fit_changing_noise(model: Any, X: Any, y: Any, sample_weight: Any, scale: An
         )
     if not isinstance(model.noise_kernel, Expression):
         raise ValueError(f"noise_kernel must be an expression such as Circle('hour', 24), got {model.noise_kernel!r}.")
-    checked = check_fit_rows(model, X, y, sample_weight, scale, None, reset=True)
-    if checked.y.shape[1] != 1:
-        raise ValueError(f"noise_kernel takes one target at a time, got {checked.y.shape[1]}.")
-    fitter = make_fitter(model, model.resolve(checked.X))
-    names = list(getattr(model, "feature_names_in_", [])) or None
-    settings = make_settings(model.__class__(backend=model.backend, n_threads=model.n_threads, verbose=model.verbose))
-    noise_model = resolve_kernel(model.noise_kernel, None, 1.0, checked.X, names, settings.learn, None, 0.0)
-    noise_fitter = LatentFitter(noise_model, settings, noise_likelihood(), MOST_COLUMNS)
-    for one in (fitter.model, noise_model):
-        check_used(checked.X, one)
-    rows, noise_rows = (
-        Rows(coordinates, checked.y, checked.sample_weight, checked.noise_scale, plain)
-        for coordinates, plain in (fitter.layout(checked.X), noise_fitter.layout(checked.X))
-    )
-    fit, noise = fit_with_noise(fitter, noise_fitter, rows, noise_rows)
+    return likelihood
+
+
+def _keep(model: Any, fit: Any, noise: Any) -> Any:
     model.set_fit(fit)
     model.set_noise(noise)
     return model

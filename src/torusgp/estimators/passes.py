@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from torusgp.data.blocks import Blocks
+from torusgp.data.blocks import Blocks, is_dask
 from torusgp.data.checkpoints import Checkpoint, CheckpointError, exclusive
 from torusgp.data.sources import Source, as_source
 from torusgp.engine.statistics import SufficientStatistics
@@ -30,7 +30,7 @@ def fit_stream(
     model: Any, X: Any, y: Any, sample_weight: Any, noise_scale: Any, checkpoint: Any, observed: ObservedGradient
 ) -> Any:
     """Fit a model to a source of rows; see :meth:`TorusGPRegressor.fit`."""
-    gradient = _gradient_source(model, X, observed, checkpoint)
+    gradient = _gradient_source(model, X, observed)
     likelihood = check_likelihood(model.likelihood)
     if likelihood.needs_passes:
         return fit_source_again(model, X, y, sample_weight, noise_scale, checkpoint)
@@ -57,18 +57,19 @@ def _fit_source(model: Any, settings: Settings, source: Source, point: Checkpoin
         statistics = fitter.empty_statistics(outcome, source.n_rows, source.n_outputs)
     else:
         with decoding(point.path):
-            outcome = _take_up(model, point)
+            outcome = _take_up(model, point, gradient is not None)
             check_outcome(outcome)
             fitter = Fitter(outcome.model, settings)
             statistics = SufficientStatistics.from_archive(point.content["statistics"], point.arrays).empty()
         statistics.n_threads = settings.compute.n_threads
         settings.report(f"going on from {point.path} after {point.n_rows} rows")
     content, arrays = outcome_to_archive(outcome)
-    saved = ({**content, **describe(model)}, {f"outcome_{name}": array for name, array in arrays.items()})
+    content |= {**describe(model), "with_gradient": gradient is not None}
+    saved = content, {f"outcome_{name}": array for name, array in arrays.items()}
     statistics = statistics.add_source(source, fitter.layout, point, _progress(model), saved)
+    # derivatives come after the last checkpoint: whatever happens, each is counted once
     for chunk in () if gradient is None else gradient.chunks():
-        laid = lay_gradient_rows(_slopes_of(chunk), fitter.model, fitter.layout)
-        statistics.update_gradient(laid.X, laid.gradient, laid.noise_scale)
+        statistics += _Slopes(statistics.empty(), fitter)(chunk)
     with nullcontext() if point is None or point.content is None else decoding(point.path):
         fit = fitter.fit_statistics(outcome, statistics, search=False)
         if point is not None:
@@ -77,15 +78,14 @@ def _fit_source(model: Any, settings: Settings, source: Source, point: Checkpoin
     return model
 
 
-def _gradient_source(model: Any, X: Any, observed: ObservedGradient, checkpoint: Any) -> Any:
-    """Where observed derivatives come from, or None."""
+def _gradient_source(model: Any, X: Any, observed: ObservedGradient) -> Any:
+    """Where observed derivatives come from, or None: a source, or the blocks of a Dask collection."""
     if not observed.is_given:
         return None
-    if checkpoint is not None:
-        raise ValueError("checkpoint is for targets alone: leave it out, or X_gradient and gradient.")
     if X is None:
         raise ValueError("Derivatives without targets have to be in memory: give X and y, or X_gradient as an array.")
-    source = as_source(observed.X, observed.gradient, None, observed.noise_scale, named_inputs(model))
+    kind = Blocks if is_dask(observed.X) else as_source
+    source: Any = kind(observed.X, observed.gradient, None, observed.noise_scale, named_inputs(model))
     if source.n_outputs != source.n_inputs:
         raise ValueError(
             f"X_gradient has {source.n_inputs} input(s) and {source.n_outputs} derivative(s): a source has one along "
@@ -100,7 +100,20 @@ def _slopes_of(chunk: Any) -> DerivativeRows:
     return DerivativeRows(chunk.X, chunk.y[..., None], chunk.noise_scale)
 
 
-def fit_blocks(model: Any, X: Any, y: Any, sample_weight: Any, noise_scale: Any, checkpoint: Any) -> Any:
+class _Slopes:
+    """Sums of the observed derivatives of a chunk."""
+
+    def __init__(self, empty: SufficientStatistics, fitter: Fitter):
+        self._empty, self._model, self._layout = empty, fitter.model, fitter.layout
+
+    def __call__(self, chunk: Any) -> SufficientStatistics:
+        laid = lay_gradient_rows(_slopes_of(chunk), self._model, self._layout)
+        return self._empty.empty().update_gradient(laid.X, laid.gradient, laid.noise_scale)
+
+
+def fit_blocks(
+    model: Any, X: Any, y: Any, sample_weight: Any, noise_scale: Any, checkpoint: Any, observed: ObservedGradient
+) -> Any:
     """Fit a model to a Dask collection; see :meth:`TorusGPRegressor.fit`."""
     if checkpoint is not None:
         raise ValueError("checkpoint is for sources that one process reads; Dask repeats lost tasks by itself.")
@@ -112,10 +125,17 @@ def fit_blocks(model: Any, X: Any, y: Any, sample_weight: Any, noise_scale: Any,
     model.forget()
     if likelihood.needs_passes:
         return fit_blocks_again(model, blocks)
-    fitter, outcome = _decide(model, settings, blocks.sample(SAMPLE_ROWS), blocks.names, blocks.y_ndim, MARGIN)
+    gradient = _gradient_source(model, X, observed)
+    slopes = None if gradient is None else gradient.sample(SAMPLE_ROWS)
+    sample = blocks.sample(SAMPLE_ROWS)
+    fitter, outcome = _decide(model, settings, sample, blocks.names, blocks.y_ndim, MARGIN, slopes)
     empty = fitter.empty_statistics(outcome, blocks.n_rows, blocks.n_outputs)
     empty.n_threads = settings.compute.n_threads or 1  # Dask has threads and processes of its own
     statistics = blocks.statistics(empty, fitter.layout)
+    if isinstance(gradient, Blocks):
+        statistics += gradient.sum(_Slopes(empty, fitter))
+    for chunk in () if gradient is None or isinstance(gradient, Blocks) else gradient.chunks():
+        statistics += _Slopes(empty, fitter)(chunk)
     statistics.n_threads = settings.compute.n_threads
     model.set_fit(fitter.fit_statistics(outcome, statistics, search=False))
     return model
@@ -133,9 +153,14 @@ def _decide(
     return fitter, fitter.preliminary(rows)
 
 
-def _take_up(model: Any, point: Checkpoint) -> Preliminary:
+def _take_up(model: Any, point: Checkpoint, with_gradient: bool) -> Preliminary:
     """What was decided before the pass that a checkpoint belongs to."""
     content = point.content["more"]
+    if content.get("with_gradient", False) != with_gradient:
+        raise CheckpointError(
+            f"{point.path} was written {'without' if with_gradient else 'with'} observed derivatives. Delete it to "
+            "start anew, or name another file."
+        )
     if "n_features_in" not in content:
         raise CheckpointError(f"{point.path} does not belong to fit. Delete it to start anew, or name another file.")
     if not same_parameters(model, content):

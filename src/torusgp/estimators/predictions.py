@@ -14,7 +14,7 @@ from torusgp.estimators.attributes import FittedAttributes
 from torusgp.estimators.passes import predict_blocks
 from torusgp.estimators.validation import check_points, check_scale, row_scale
 from torusgp.fitting.latent import LatentTorusGP
-from torusgp.fitting.likelihoods import check_likelihood
+from torusgp.fitting.likelihoods import check_likelihood, skewed_values
 
 Array = NDArray[np.float64]
 
@@ -178,9 +178,7 @@ class Predictions(FittedAttributes):
         -------
         ndarray of shape (n_samples, n_quantiles) or (n_samples, n_outputs, n_quantiles)
         """
-        wanted = np.atleast_1d(np.asarray(quantiles, dtype=float))
-        if wanted.ndim != 1 or not ((wanted > 0) & (wanted < 1)).all():
-            raise ValueError(f"quantiles must be probabilities between 0 and 1, got {quantiles!r}.")
+        wanted = check_quantiles(quantiles)
         points = self._points(X)
         mean, variance = self.fitted_.mean_and_variance(points)
         scale = self._scale(exposure, points)
@@ -209,7 +207,32 @@ class Predictions(FittedAttributes):
         if likelihood.needs_passes:
             likelihood.check(y[:, 0])
         mean, variance = self.fitted_.mean_and_variance(points)
-        return self._squeeze_points(likelihood.log_predictive(y, mean, variance, self._scale(exposure, points)))
+        scale, information = self._scale(exposure, points), self._information(points, variance)
+        return self._squeeze_points(likelihood.log_predictive(y, mean, variance, scale, information))
+
+    def predict_cumulative(self, X: Any, y: Any, exposure: Any = None) -> NDArray[np.float64]:
+        """Probabilities of new observations up to y: where these are observations, they are uniform.
+
+        Those of counts are uniform if a number between those of y - 1 and of y is drawn.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Values.
+        exposure : float or array-like of shape (n_samples,), optional
+            See :meth:`predict`.
+
+        Returns
+        -------
+        ndarray of the shape of y
+        """
+        points = self._points(X)
+        y = np.asarray(y, dtype=float).reshape(len(points), -1)
+        mean, variance = self.fitted_.mean_and_variance(points)
+        scale, information = self._scale(exposure, points), self._information(points, variance)
+        return self._squeeze_points(self.likelihood_.cumulative_predictive(y, mean, variance, scale, information))
 
     @overload
     def predict_parts(
@@ -294,6 +317,9 @@ class Predictions(FittedAttributes):
         scale = self._scale(exposure, points)
         scale = scale[:, None] if np.ndim(scale) else scale
         likelihood = self.likelihood_
+        if likelihood.is_skewed:
+            mean, variance = self.fitted_.mean_and_variance(points)
+            values = skewed_values(values, mean, variance, self._information(points, variance))
         if include_noise:
             values = np.moveaxis(likelihood.sample(np.moveaxis(values, 1, -1), random_state, scale), -1, 1)
         else:
@@ -344,3 +370,11 @@ class Predictions(FittedAttributes):
         if not return_std:
             return gradient
         return gradient, self._squeeze_points(np.sqrt(fitted.gradient_variance(points)))
+
+
+def check_quantiles(quantiles: ArrayLike) -> Array:
+    """Probabilities, or an error that names what they are instead."""
+    wanted = np.atleast_1d(np.asarray(quantiles, dtype=float))
+    if wanted.ndim != 1 or not ((wanted > 0) & (wanted < 1)).all():
+        raise ValueError(f"quantiles must be probabilities between 0 and 1, got {quantiles!r}.")
+    return wanted

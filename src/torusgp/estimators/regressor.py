@@ -13,9 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from torusgp.data.blocks import is_dask
 from torusgp.data.sources import is_streamed
-from torusgp.estimators.noise import fit_changing_noise
+from torusgp.estimators.correlated import check_alone, fit_correlated
+from torusgp.estimators.forecasts import Forecasts
+from torusgp.estimators.noise import fit_blocks_with_noise, fit_changing_noise, fit_source_with_noise
 from torusgp.estimators.passes import fit_blocks, fit_stream
-from torusgp.estimators.predictions import Predictions
 from torusgp.estimators.regressor_files import load_regressor, save_regressor
 from torusgp.estimators.settings import make_compute, make_fitter, make_settings
 from torusgp.estimators.short_form import MOST_LINES, is_searched, resolve_kernel
@@ -31,6 +32,7 @@ from torusgp.fitting.changing_noise import ChangingNoise
 from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.fitting.fitter import Fit, Fitter, Preliminary
 from torusgp.fitting.likelihoods import check_likelihood
+from torusgp.fitting.noise_models import Noise, check_noise
 from torusgp.fitting.rows import Rows
 from torusgp.kernels.axes import Expression
 from torusgp.kernels.index_sets import IndexSet
@@ -38,7 +40,7 @@ from torusgp.kernels.product import check_positive_array
 from torusgp.kernels.resolve import Model
 
 
-class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstimator):
+class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimator):
     r"""Gaussian-process regression on circles, lines and categories, by Fourier features.
 
     The kernel is represented by the columns of an index set; one pass over the data gathers statistics from which
@@ -89,10 +91,15 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         "bernoulli" for 0 and 1; or an object of :mod:`torusgp.fitting.likelihoods`, whose parameters are then given,
         such as ``StudentT(dof=4)``. But for "normal" and "student_t" the function is on the scale of a logarithm (of
         odds for "bernoulli"), and so are parts and gradients. All but the first two read the rows several times.
+    noise : {"white", "correlated"} or CorrelatedNoise, default="white"
+        Whether rows are independent, or their noise is correlated in time. Its covariance then follows from blocks of
+        rows left out, and every frequency counts as much as the noise at it allows. The input named "time" tells the
+        time, or the only one, or the one that :class:`~torusgp.CorrelatedNoise` names. See :meth:`forecast`.
     noise_kernel : Expression, optional
         What the variance of the noise depends on, such as ``Circle("hour", 24) + Line("temperature")``: its logarithm
-        is a second, small model. For "normal", "log_normal" and "student_t", and rows in memory.
-    backend : {"auto", "dense", "finufft", "type3", "torch"} or Torch, default="auto"
+        is a second, small model, and the rows are read several times. For "normal", "log_normal" and "student_t"; with
+        correlated noise, its size changes.
+    backend : {"auto", "dense", "finufft", "type3", "blocks", "torch"} or Torch, default="auto"
         How sums over rows are computed; "auto" takes the cheapest one. :class:`~torusgp.Torch` says on which device,
         and how precisely.
     n_threads : int, optional
@@ -104,6 +111,8 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
     ----------
     fitted_ : FittedTorusGP
         The fitted model, with its posterior.
+    noise_process_ : NoiseProcess or None
+        With correlated noise, its covariance and how it goes on from the last rows; None if rows are independent.
     noise_ : ChangingNoise
         With ``noise_kernel``, the fitted model of the variance of the noise, relative to ``noise_variance_``.
     kernel_ : TorusKernel
@@ -172,6 +181,7 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         integrate: bool | str = "auto",
         intercept: bool = True,
         likelihood: Any = "normal",
+        noise: str | Noise = "white",
         noise_kernel: Expression | None = None,
         backend: Any = "auto",
         n_threads: int | None = None,
@@ -189,6 +199,7 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         self.integrate = integrate
         self.intercept = intercept
         self.likelihood = likelihood
+        self.noise = noise
         self.noise_kernel = noise_kernel
         self.backend = backend
         self.n_threads = n_threads
@@ -207,6 +218,7 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         X_gradient: Any = None,
         gradient: Any = None,
         gradient_noise_scale: Any = None,
+        time: Any = None,
     ) -> Self:
         """Gather the statistics of the data and learn what is to be learned.
 
@@ -234,34 +246,60 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
             and counts every row once. It stays when all is done; delete it to start anew.
         X_gradient : array-like of shape (n_points, n_features), optional
             Points where derivatives of the function were observed; X and y may then be None, which leaves the function
-            unknown up to a constant. Or a source of rows, whose targets are derivatives along all inputs.
+            unknown up to a constant. Or a source of rows or a Dask collection, whose targets are derivatives along all
+            inputs.
         gradient : array-like of shape (n_points, n_features) or (n_points, n_features, n_outputs), optional
             Observed derivatives along the inputs, in units of y per unit of the input: minus a force. Not a number
             where one was not observed. Those along each input have a noise variance of their own.
         gradient_noise_scale : array-like of shape (n_points,), optional
             Known standard deviation of their noise, up to a factor that is learned for each input.
+        time : array-like of shape (n_samples,), optional
+            With correlated noise: times of the rows, if no input tells them.
 
         Returns
         -------
         self
         """
-        likelihood = check_likelihood(self.likelihood)
+        likelihood, in_time = check_likelihood(self.likelihood), check_noise(self.noise)
         scale = row_scale(likelihood, noise_scale, exposure)
         observed = ObservedGradient(X_gradient, gradient, gradient_noise_scale)
         streamed = checkpoint is not None or is_streamed(X, y) or is_streamed(X_gradient, gradient)
-        if self.noise_kernel is not None and (is_dask(X) or streamed):
-            raise ValueError("noise_kernel needs rows in memory: give arrays, or noise_scale with the rows.")
+        if self.noise_kernel is not None and likelihood.name == "log_normal" and (is_dask(X) or streamed):
+            raise ValueError("likelihood='log_normal' needs rows in memory: give a source of logarithms, or arrays.")
+        if in_time is not None:
+            check_alone(
+                self.noise,
+                {
+                    "sample_weight: give noise_scale where rows differ": sample_weight is not None,
+                    "sources, Dask collections and checkpoints: give arrays": is_dask(X) or streamed,
+                    "gradient": observed.is_given,
+                    f"likelihood={likelihood.name!r}": likelihood.needs_passes,
+                },
+            )
+            self.forget()
+            if self.noise_kernel is not None:
+                return fit_changing_noise(self, X, y, None, scale, in_time, time)
+            return fit_correlated(self, in_time, X, y, scale, time)
+        if time is not None:
+            raise ValueError(f"time is for rows whose noise is correlated, but noise is {self.noise!r}.")
         if observed.is_given and (self.noise_kernel is not None or likelihood.needs_passes):
             raise ValueError("gradient goes with likelihood='normal' and without noise_kernel: leave one of them out.")
+        if is_dask(X_gradient) and not is_dask(X):
+            raise ValueError(
+                "X_gradient is a Dask collection, but X is not: make both of them collections, or X_gradient an array, "
+                "as its compute() gives it."
+            )
         if is_dask(X):
-            if observed.is_given:
-                raise ValueError("gradient is for arrays and sources in this process, not for Dask collections.")
-            return fit_blocks(self, X, y, sample_weight, scale, checkpoint)
+            if self.noise_kernel is not None:
+                return fit_blocks_with_noise(self, X, y, sample_weight, scale)
+            return fit_blocks(self, X, y, sample_weight, scale, checkpoint, observed)
+        if streamed and self.noise_kernel is not None:
+            return fit_source_with_noise(self, X, y, sample_weight, scale, checkpoint)
         if streamed:
             return fit_stream(self, X, y, sample_weight, scale, checkpoint, observed)
         self.forget()
         if self.noise_kernel is not None:
-            return fit_changing_noise(self, X, y, sample_weight, scale)
+            return fit_changing_noise(self, X, y, sample_weight, scale, None)
         rows, fitter = self._first_rows(X, y, sample_weight, scale, observed)
         self.set_fit(fitter.fit_rows(rows))
         return self
@@ -300,6 +338,8 @@ class TorusGPRegressor(Predictions, MultiOutputMixin, RegressorMixin, BaseEstima
         noise_scale = row_scale(likelihood, noise_scale, None)
         if self.noise_kernel is not None:
             raise ValueError("partial_fit sees rows once, but noise_kernel has to read them again: use fit.")
+        if check_noise(self.noise) is not None:
+            raise ValueError(f"partial_fit sees rows once, but noise={self.noise!r} has to read them again: use fit.")
         if is_searched(self.period) or {"period", "lattice"} & make_settings(self).learn:
             raise ValueError(
                 "partial_fit cannot learn a period, which needs all rows at once: find it with find_period or fit on "

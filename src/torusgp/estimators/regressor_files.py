@@ -14,6 +14,7 @@ from torusgp.estimators.short_form import DEFAULT_FAMILY
 from torusgp.fitting.changing_noise import ChangingNoise
 from torusgp.fitting.files import check_fit, fit_from_archive, fit_to_archive
 from torusgp.fitting.likelihoods import Likelihood, check_likelihood, likelihood_from_json, likelihood_to_json
+from torusgp.fitting.noise_models import noise_from_json, noise_to_json
 from torusgp.storage.archives import decoding, load_archive, save_archive
 from torusgp.storage.serialisation import from_json, to_json
 
@@ -93,6 +94,8 @@ def _to_stored(model: Any) -> Any:
         parameters["backend"] = asdict(parameters["backend"])
     if isinstance(parameters["likelihood"], Likelihood):
         parameters["likelihood"] = likelihood_to_json(parameters["likelihood"])
+    if not isinstance(parameters["noise"], str):
+        parameters["noise"] = noise_to_json(parameters["noise"])
     return to_json(parameters)
 
 
@@ -105,6 +108,8 @@ def _unfitted(cls: Any, content: dict[str, Any]) -> Any:
         parameters["backend"] = Torch(**parameters["backend"])
     if isinstance(parameters.get("likelihood"), dict):
         parameters["likelihood"] = likelihood_from_json(parameters["likelihood"])
+    if isinstance(parameters.get("noise"), dict):
+        parameters["noise"] = noise_from_json(parameters["noise"])
     return cls(**parameters)
 
 

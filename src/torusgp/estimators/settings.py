@@ -87,7 +87,7 @@ def make_settings(estimator: Any) -> Settings:
         float(check_positive_array(estimator.gradient_noise_variance, "gradient_noise_variance", max_ndim=0)),
         make_compute(estimator.backend, estimator.n_threads),
         report,
-        _check_integrate(estimator),
+        integrate=_check_integrate(estimator),
     )
 
 
@@ -104,6 +104,8 @@ def _check_integrate(estimator: Any) -> bool | str:
             "integrate=True is not possible with index_set='learned' or 'spectrum' in learn, where the data choose "
             "more than can be integrated over: use integrate='auto' or False."
         )
+    if integrate and isinstance(getattr(estimator, "noise", None), str) and estimator.noise == "correlated":
+        raise ValueError("integrate=True is not possible with noise='correlated': use integrate='auto' or False.")
     return bool(integrate)
 
 

@@ -76,7 +76,7 @@ class WarpedFourierFeatures(TransformerMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X, y=None):
-        """Draw the frequencies; of the data only the number of columns matters.
+        """Draw the frequencies; of the data only the number of inputs matters.
 
         Parameters
         ----------

@@ -8,18 +8,22 @@ turn raises the same lower bound of the evidence; the turns end when it hardly r
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from torusgp.engine.statistics import SufficientStatistics
 from torusgp.fitting.fitted import FittedTorusGP
-from torusgp.fitting.fitter import Fit, Fitter
+from torusgp.fitting.fitter import Fit, Fitter, Preliminary
 from torusgp.fitting.latent import LatentTorusGP
 from torusgp.fitting.latent_fitter import LatentFitter, progress_of
 from torusgp.fitting.likelihoods import Gamma, StudentT
+from torusgp.fitting.row_passes import DerivedPasses, RowPasses, with_scale
 from torusgp.fitting.rows import Rows
+from torusgp.kernels.resolve import Layout
 
 Array = NDArray[np.float64]
 
@@ -46,46 +50,180 @@ class ChangingNoise:
         return np.exp(mean / 2 + variance / 4)
 
 
+@dataclass(frozen=True)
+class SideBySide:
+    """Rows laid on the axes of two models at once: first those of the function, then those of log variances.
+
+    Attributes
+    ----------
+    function, noise : Layout
+        How rows are laid on either.
+    """
+
+    function: Layout
+    noise: Layout
+
+    def __call__(self, X: NDArray[Any], first_row: int = 0) -> tuple[Array, Array | None]:
+        """Coordinates and plain columns of both models."""
+        laid = [layout(X, first_row) for layout in (self.function, self.noise)]
+        plain = [columns for _, columns in laid if columns is not None]
+        return np.hstack([coordinates for coordinates, _ in laid]), np.hstack(plain) if plain else None
+
+    def split(self, rows: Rows) -> tuple[Rows, Rows]:
+        """The rows on the axes of either."""
+        n_axes, n_plain = self.function.torus.dimension, len(self.function.plain)
+        parts = []
+        for layout, axes, plain in (
+            (self.function, slice(n_axes), slice(n_plain)),
+            (self.noise, slice(n_axes, None), slice(n_plain, None)),
+        ):
+            columns = rows.plain[:, plain] if layout.plain and rows.plain is not None else None
+            parts.append(replace(rows, X=rows.X[:, axes], plain=columns))
+        return parts[0], parts[1]
+
+
 def fit_with_noise(
-    fitter: Fitter, noise_fitter: LatentFitter, rows: Rows, noise_rows: Rows
+    fit_function: Callable[[Rows, Fit | None], Fit], noise_fitter: LatentFitter, rows: Rows, both: SideBySide
 ) -> tuple[Fit, ChangingNoise]:
-    """Fit both models in turns.
+    """Fit both models in turns to rows in memory.
 
     Parameters
     ----------
-    fitter : Fitter
-        Fits the first model.
+    fit_function : callable
+        Fits the model of the function to rows, perhaps from where an earlier fit of the same kind has ended.
     noise_fitter : LatentFitter
         Fits log variances.
-    rows, noise_rows : Rows
-        The same rows on the axes of both models.
+    rows : Rows
+        On the axes of both models.
+    both : SideBySide
+        How they were laid there.
     """
-    report = fitter.settings.report
-    fit, change = fitter.fit_rows(rows), np.inf
+    report = noise_fitter.settings.report
+    own_rows, noise_rows = both.split(rows)
+    fit, change = fit_function(own_rows, None), np.inf
     before = np.zeros(len(rows))
     own = np.ones(len(rows)) if rows.noise_scale is None else rows.noise_scale
     scale: Array | None = None
     noise: Fit | None = None
     for turn in range(_MOST_TURNS):
-        energy = _energy(fit.fitted, rows, own, np.ones(len(rows)) if scale is None else scale)
+        energy = _energy(fit.fitted, own_rows, own, np.ones(len(rows)) if scale is None else scale)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of columns: few are enough
             start = None if noise is None else progress_of(noise)
             noise = noise_fitter.fit_rows(replace(noise_rows, y=energy[:, None], noise_scale=None), start)
-        assert isinstance(noise.fitted, LatentTorusGP)
-        log_variance, _ = noise.fitted.mean_and_variance_of_rows(noise_rows)
+        log_variance = _log_variance(noise, noise_rows)
         change = float(np.sqrt(np.mean((log_variance - before) ** 2))) if turn else np.inf
         report(f"noise model {turn + 1}: log variances changed by {change:.2g}")
         before, scale = log_variance, np.exp(log_variance / 2)
-        scaled = replace(rows, noise_scale=own * scale)
-        if isinstance(fitter, LatentFitter):
-            fit = fitter.fit_rows(scaled, progress_of(fit) if turn else None)
-        else:
-            fit = fitter.fit_rows(scaled)
+        fit = fit_function(replace(own_rows, noise_scale=own * scale), fit if turn else None)
         if change < _NEGLIGIBLE:
             break
     assert noise is not None
     return fit, ChangingNoise(noise)
+
+
+def fit_passes_with_noise(
+    fitter: Fitter, noise_fitter: LatentFitter, passes: RowPasses, sample: Rows, both: SideBySide
+) -> tuple[Fit, ChangingNoise]:
+    """The same for rows that are read again and again, of which a sample is in memory: it shows where to start.
+
+    Parameters
+    ----------
+    fitter, noise_fitter : Fitter
+        Fit the function, and log variances.
+    passes : RowPasses
+        All rows, on the axes of both models.
+    sample : Rows
+        Some of them.
+    both : SideBySide
+        How they were laid there.
+    """
+    fit, noise = fit_with_noise(function_fitter(fitter), noise_fitter, sample, both)
+    own_rows, noise_rows = both.split(sample)
+    before, change = _log_variance(noise.fit, noise_rows), np.inf
+    for turn in range(_MOST_TURNS):
+        fit = _fit_scaled(fitter, fit, passes, own_rows, Scaled(both, noise.fit), first=not turn)
+        if change < _NEGLIGIBLE:
+            break
+        energies = Energies(both, fit.fitted, noise.fit)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            derived = DerivedPasses(passes, energies)
+            found = noise_fitter.fit_passes(derived, energies(sample), False, progress_of(noise.fit))
+        noise, log_variance = ChangingNoise(found), _log_variance(found, noise_rows)
+        change = float(np.sqrt(np.mean((log_variance - before) ** 2)))
+        noise_fitter.settings.report(f"noise model of all rows {turn + 1}: log variances changed by {change:.2g}")
+        before = log_variance
+    return fit, noise
+
+
+def function_fitter(fitter: Fitter) -> Callable[[Rows, Fit | None], Fit]:
+    """How the function is fitted to rows in memory, perhaps from where an earlier fit has ended."""
+
+    def fit(rows: Rows, start: Fit | None) -> Fit:
+        if isinstance(fitter, LatentFitter):
+            return fitter.fit_rows(rows, None if start is None else progress_of(start))
+        return fitter.fit_rows(rows)
+
+    return fit
+
+
+def _fit_scaled(fitter: Fitter, before: Fit, passes: RowPasses, sample: Rows, scaled: Scaled, first: bool) -> Fit:
+    """Fit the function to all rows with the scales of a noise model: in one pass, where noise is normal."""
+    derived = DerivedPasses(passes, scaled)
+    if isinstance(fitter, LatentFitter):
+        return fitter.fit_passes(derived, sample, False, progress_of(before))
+    outcome = Preliminary(fitter.model, before.learned, before.nyquist)
+    empty = before.fitted.statistics.empty()
+    if first:
+        empty = fitter.empty_statistics(outcome, passes.n_rows, 1)
+    return fitter.fit_statistics(outcome, derived.sum(Gathered(empty)), search=False)
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """Rows on the axes of the function, with the noise scales of a model of log variances."""
+
+    both: SideBySide
+    noise: Fit
+
+    def __call__(self, rows: Rows) -> Rows:
+        """Rows laid on one of the models."""
+        own_rows, noise_rows = self.both.split(rows)
+        return with_scale(own_rows, np.exp(_log_variance(self.noise, noise_rows) / 2))
+
+
+@dataclass(frozen=True)
+class Energies:
+    """Rows on the axes of log variances, with expected squared residuals of the function as targets."""
+
+    both: SideBySide
+    fitted: FittedTorusGP
+    noise: Fit
+
+    def __call__(self, rows: Rows) -> Rows:
+        """Rows laid on one of the models."""
+        own_rows, noise_rows = self.both.split(rows)
+        own = np.ones(len(rows)) if rows.noise_scale is None else rows.noise_scale
+        scale = np.exp(_log_variance(self.noise, noise_rows) / 2)
+        energy = _energy(self.fitted, own_rows, own, scale)
+        return replace(noise_rows, y=energy[:, None], noise_scale=None)
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Sums of rows."""
+
+    empty: SufficientStatistics
+
+    def __call__(self, rows: Rows) -> SufficientStatistics:
+        """Sums of some rows."""
+        return self.empty.empty().update(rows.X, rows.y, rows.sample_weight, rows.noise_scale, rows.plain)
+
+
+def _log_variance(noise: Fit, rows: Rows) -> Array:
+    assert isinstance(noise.fitted, LatentTorusGP)
+    return noise.fitted.mean_and_variance_of_rows(rows)[0]
 
 
 def _energy(fitted: FittedTorusGP, rows: Rows, own: Array, scale: Array) -> Array:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from torusgp.engine.moments import Moments
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.engine.working import WorkingStatistics
 from torusgp.fitting.fitted import FittedTorusGP
@@ -16,6 +17,7 @@ from torusgp.fitting.latent import Latent, LatentTorusGP
 from torusgp.fitting.latent_fitter import Progress
 from torusgp.fitting.learning import Learned, Round
 from torusgp.fitting.likelihoods import likelihood_from_json, likelihood_to_json
+from torusgp.fitting.noise_process import NoiseProcess
 from torusgp.fitting.parameters import Parameter, Parameters
 from torusgp.fitting.prior import NOISE, Prior
 from torusgp.fitting.rows import Compute
@@ -23,6 +25,8 @@ from torusgp.kernels.resolve import ColumnTerm, Model
 from torusgp.kernels.terms import KernelTerm, TermFactor
 from torusgp.kernels.torus import Axis, Torus
 from torusgp.storage.serialisation import from_json, to_json
+
+_PROCESS = "noise_process_"  # before the names of arrays of a process in time
 
 
 def model_to_json(model: Model) -> dict[str, Any]:
@@ -183,6 +187,13 @@ def fit_to_archive(fit: Fit) -> tuple[dict[str, Any], dict[str, Any]]:
         arrays["spectrum"] = fit.fitted.spectrum
     if fit.fitted.centre is not None:
         arrays["centre"] = fit.fitted.centre
+    if fit.fitted.moments is not None:
+        arrays["moments_precision"] = fit.fitted.moments.precision
+        arrays["moments_linear_term"] = fit.fitted.moments.linear_term
+        content["log_density"] = fit.fitted.moments.log_density
+    if fit.fitted.noise_process is not None:
+        content["noise_process"], own = fit.fitted.noise_process.to_archive()
+        arrays |= {f"{_PROCESS}{name}": array for name, array in own.items()}
     content |= {"statistics": statistics, "center": fit.fitted.center, "noise_unit": fit.fitted.prior.noise_unit}
     if isinstance(fit.fitted, LatentTorusGP):
         content["latent"] = {
@@ -213,7 +224,8 @@ def fit_from_archive(content: dict[str, Any], arrays: dict[str, Any], compute: C
         compute,
     )
     if latent is None:
-        fitted = FittedTorusGP(*parts, _checked_centre(arrays.get("centre"), parts[1]))
+        centre = _checked_centre(arrays.get("centre"), parts[1])
+        fitted = FittedTorusGP(*parts, *_correlated_noise(content, arrays), centre)
     else:
         fitted = LatentTorusGP(*parts, **(latent | {"likelihood": likelihood_from_json(latent["likelihood"])}))
     return Fit(model, fitted, outcome.learned, outcome.nyquist, outcome.period_std)
@@ -223,6 +235,19 @@ def _checked_centre(centre: Any, parameters: Parameters) -> Any:
     if centre is not None and (np.shape(centre) != parameters.to_vector().shape or not np.isfinite(centre).all()):
         raise ValueError(f"the stored centre of the learned parameters is {centre}, not one number for each of them.")
     return centre
+
+
+def _correlated_noise(content: dict[str, Any], arrays: dict[str, Any]) -> tuple[Moments | None, NoiseProcess | None]:
+    """Moments and noise of a stored model whose rows are not independent."""
+    if "noise_process" not in content:
+        return None, None
+    moments = Moments(arrays["moments_precision"], arrays["moments_linear_term"], float(content["log_density"]))
+    size = len(moments.linear_term)
+    finite = np.isfinite(moments.precision).all() and np.isfinite(moments.linear_term).all()
+    if moments.precision.shape != (size, size) or not finite:
+        raise ValueError("the stored moments are not finite, or do not fit together.")
+    own = {name[len(_PROCESS) :]: array for name, array in arrays.items() if name.startswith(_PROCESS)}
+    return moments, NoiseProcess.from_archive(content["noise_process"], own)
 
 
 def check_fit(fit: Fit, n_inputs: int) -> None:

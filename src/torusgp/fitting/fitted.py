@@ -14,9 +14,11 @@ from torusgp.engine.backends import InputSpace, count_threads
 from torusgp.engine.basis import columns as basis_columns
 from torusgp.engine.dual import few_rows
 from torusgp.engine.inference import LinearStatistics, Posterior, evidence
+from torusgp.engine.moments import Moments
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.fitting.advice import advise
 from torusgp.fitting.mixture import MixedPosterior, Mixture, find_mixture
+from torusgp.fitting.noise_process import NoiseProcess
 from torusgp.fitting.parameters import Parameters
 from torusgp.fitting.prior import NOISE, Prior, derivative_noise
 from torusgp.fitting.rows import Compute, inexactness_ratio
@@ -88,6 +90,10 @@ class FittedTorusGP:
         Prior variances of the columns, where each was learned on its own.
     compute : Compute
         How predictions are computed.
+    moments : Moments or None
+        What rows with correlated noise say of the weights.
+    noise_process : NoiseProcess or None
+        Their noise as a process in time; None if rows are independent.
     centre : ndarray of shape (n_learned,) or None
         Logarithms around which the learned parameters are expected: predictions then integrate over what is uncertain
         of them. None takes them as they were learned.
@@ -100,6 +106,8 @@ class FittedTorusGP:
     center: bool
     spectrum: NDArray[np.float64] | None = None
     compute: Compute = field(default_factory=Compute)
+    moments: Moments | None = None
+    noise_process: NoiseProcess | None = None
     centre: NDArray[np.float64] | None = None
     _predictors: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
@@ -111,8 +119,18 @@ class FittedTorusGP:
 
     @property
     def linear(self) -> LinearStatistics:
-        """Statistics of the columns in use."""
-        return self._linear[0]
+        """Statistics of the columns in use that give posterior and evidence."""
+        return self._linear[0] if self.moments is None else self._of_moments
+
+    @cached_property
+    def _of_moments(self) -> LinearStatistics:
+        assert self.moments is not None
+        return self.moments.linear(self._linear[0], float(self.noise_variance[0]))
+
+    @property
+    def gram(self) -> NDArray[np.float64]:
+        """Sums of products of the columns in use over the rows."""
+        return np.asarray(self._linear[0].gram)
 
     @property
     def offset(self) -> NDArray[np.float64]:
@@ -223,6 +241,8 @@ class FittedTorusGP:
 
     def with_noise_variance(self, noise_variance: NDArray[np.float64]) -> FittedTorusGP:
         """The same model with another noise variance; the posterior follows from the statistics alone."""
+        if self.moments is not None:
+            raise ValueError("Correlated noise has a covariance, not a variance that could be set after a fit.")
         parameters, centre = self.parameters.with_value(NOISE, noise_variance), self.centre
         if centre is not None:  # the noise is known now
             is_noise = np.concatenate([np.full(int(parameters.entry(n).learned.sum()), n == NOISE) for n in parameters])
@@ -378,7 +398,7 @@ class FittedTorusGP:
             if (chosen := np.flatnonzero(which == i)).size:
                 yield component, chosen
 
-    def _waves(self) -> NDArray[np.float64]:
+    def _wave_numbers(self) -> NDArray[np.float64]:
         """Wave numbers of the frequencies along the inputs, shape (n_inputs, n_frequencies)."""
         torus, period = self.prior.torus, self.parameters.period
         cell = period if period.ndim == 2 else np.diag(period)
@@ -395,7 +415,7 @@ class FittedTorusGP:
         """
         weights = self.posterior.weights
         points, predictor = self._located(X)
-        result = predictor.gradient(points, weights[: self.n_fourier], self._waves())
+        result = predictor.gradient(points, weights[: self.n_fourier], self._wave_numbers())
         for slope, column in zip(self._slopes(), self.prior.columns, strict=True):
             result[:, column.input] += slope
         result[:, self._without_gradient()] = np.nan
@@ -413,7 +433,7 @@ class FittedTorusGP:
 
     def gradient_variance(self, X: NDArray[Any]) -> NDArray[np.float64]:
         """Posterior variances of the derivatives, shape (n_samples, n_inputs, n_outputs)."""
-        (phases, predictor), waves = self._located(X), self._waves()
+        (phases, predictor), waves = self._located(X), self._wave_numbers()
         outputs = range(self.n_outputs)
         result = np.stack([predictor.gradient_variance(phases, waves, output) for output in outputs], axis=-1)
         if self.prior.columns:
@@ -447,10 +467,10 @@ class FittedTorusGP:
     @cached_property
     def average_columns(self) -> NDArray[np.float64]:
         """Averages of the columns over the rows, weighted by their precision, shape (n_columns,)."""
-        total = self.linear.gram[0, 0]
+        total = self.gram[0, 0]
         if not total:
             raise ValueError("Parts are centred on the rows of the targets, but only derivatives were given.")
-        return self.linear.gram[0] / total
+        return self.gram[0] / total
 
     def _centred_columns(self, X: NDArray[Any]) -> NDArray[np.float64]:
         fourier = basis_columns(self.phases(X), self.index_set.frequencies)

@@ -11,7 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from torusgp.engine.backends import TRANSFORMS, InputSpace, check_resources
 from torusgp.engine.derivatives import Partials
+from torusgp.engine.inference import evidence
 from torusgp.engine.marginals import Marginals
+from torusgp.engine.moments import Moments
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.fitting.advice import advise
 from torusgp.fitting.derivatives import warn_of_units
@@ -193,8 +195,8 @@ class Fitter:
 
     def _with_room(self, problem: Problem, source: RowSource, learned: Learned, n_rows: float) -> Learned:
         """Learn once more on a larger set, if shorter length scales than the most likely ones will have their say."""
-        size = learned.index_set.n_components
-        if not (self.settings.is_automatic and self._integrates(n_rows)) or size > _ROOM_COLUMNS:
+        size, learns = learned.index_set.n_components, "length_scale" in self.settings.learn
+        if not (learns and self.settings.is_automatic and self._integrates(n_rows)) or size > _ROOM_COLUMNS:
             return learned
         wide = problem.learn(source, learned.parameters, search=False, first=2 * size, n_components=2 * size)
         return replace(learned, parameters=wide.parameters, index_set=wide.index_set, log_evidence=wide.log_evidence)
@@ -382,17 +384,29 @@ class Fitter:
 
     # The end -----------------------------------------------------------------------------------------------------
 
-    def finish(self, outcome: Preliminary, statistics: SufficientStatistics) -> Fit:
-        """Compute the posterior for what was learned, and say what may be wrong with it."""
+    def finish(self, outcome: Preliminary, statistics: SufficientStatistics, moments: Moments | None = None) -> Fit:
+        """Compute the posterior for what was learned, and say what may be wrong with it.
+
+        With correlated noise it follows from the likelihood of the moments, and the noise is not learned here.
+        """
         settings, learned = self.settings, outcome.learned
         spread = spread_of_statistics(statistics, self.model, settings)
         prior = Prior.of(self.model, settings.intercept, spread)
         parameters, spectrum = learned.parameters, None
         n_rows = statistics.n_samples
         slopes = statistics.derivatives is not None and bool(statistics.derivatives.n_samples.any())
-        centre = self._centre(prior, parameters, spread) if self._integrates(n_rows) and not slopes else None
+        integrates = moments is None and self._integrates(n_rows, slopes)
+        centre = self._centre(prior, parameters, spread) if integrates else None
         fitted = FittedTorusGP(
-            prior, parameters, learned.index_set, statistics, settings.intercept, None, settings.compute, centre
+            prior,
+            parameters,
+            learned.index_set,
+            statistics,
+            settings.intercept,
+            None,
+            settings.compute,
+            moments,
+            centre=centre,
         )
         if not spread.is_known and settings.learn & set(LEARNABLE[:3]):
             signal = fitted.prior.signal_variances(parameters).sum(axis=0)[0]
@@ -407,7 +421,7 @@ class Fitter:
                 fitted.prior_variances,
                 parameters[NOISE],
                 len(learned.index_set.frequencies),
-                "noise_variance" in settings.learn,
+                moments is None and "noise_variance" in settings.learn,
                 settings.report,
             )
             fitted = replace(fitted, parameters=parameters.with_value(NOISE, noise), spectrum=spectrum)
@@ -415,14 +429,15 @@ class Fitter:
         warn_of_units(fitted, spread)
         return Fit(self.model, fitted, learned, outcome.nyquist, outcome.period_std, outcome.search)
 
-    def _integrates(self, n_rows: float) -> bool:
+    def _integrates(self, n_rows: float, slopes: bool = False) -> bool:
         """Whether predictions integrate over what is uncertain of the learned parameters.
 
-        Not if the data chose the variances of all frequencies, or the frequencies themselves.
+        By default not with derivatives, which tell much of them, nor if the data chose the variances of all frequencies
+        or the frequencies themselves.
         """
         settings = self.settings
         if settings.integrate == "auto":
-            possible = "spectrum" not in settings.learn and settings.index_set != "learned"
+            possible = "spectrum" not in settings.learn and settings.index_set != "learned" and not slopes
             return possible and 1 < n_rows <= FEW_ROWS
         return bool(settings.integrate)
 
@@ -516,8 +531,11 @@ def _gain_over_constant(fitted: FittedTorusGP, settings: Settings) -> float:
         return np.inf
     if not (learns_both and settings.intercept and n >= _ENOUGH_TO_TELL) or is_constant.any():
         return np.inf
-    noise, total = squares / (n - 1), linear.gram[0, 0]
     broad = fitted.prior.intercept_variance
+    if fitted.moments is not None:
+        alone = replace(linear, gram=linear.gram[:1, :1], moments=linear.moments[:1])
+        return fitted.log_evidence - evidence(alone, broad, float(fitted.noise_variance[0])).log_evidence
+    noise, total = squares / (n - 1), linear.gram[0, 0]
     constant = -0.5 * (
         n * np.log(2 * np.pi * noise) - linear.log_precision + np.log1p(broad * total / noise) + squares / noise
     )

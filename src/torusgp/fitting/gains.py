@@ -9,18 +9,18 @@ and the posterior :math:`N(\mu, \Sigma)` of its weights, the gain is
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from torusgp.engine.basis import columns
-from torusgp.engine.inference import Evidence, LinearStatistics, evidence
+from torusgp.engine.inference import Evidence
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.fitting.parameters import Parameters
 from torusgp.fitting.prior import NOISE, Prior
-from torusgp.fitting.rows import Rows
+from torusgp.fitting.rows import Rows, RowSource
 from torusgp.kernels.candidates import Patterns
 from torusgp.kernels.index_sets import IndexSet
 from torusgp.kernels.product import to_phases
@@ -67,39 +67,58 @@ def paying(results: list[Evidence], groups: list[NDArray[np.int64]], price: floa
         What each has to add.
     """
     kept, sizes = np.ones(len(groups), dtype=bool), np.array([len(group) for group in groups])
-    # in units of the prior standard deviations, which may be tiny
-    posteriors = [
-        (
-            np.divide(result.weights, result.root, out=np.zeros_like(result.root), where=result.root > 0),
-            result.factor.covariance(np.ones_like(result.root)),
-        )
-        for result in results
-    ]
+    same_size = {int(size): np.flatnonzero(sizes == size) for size in np.unique(sizes)}
+    places = {size: np.array([groups[i] for i in own]) for size, own in same_size.items()}
+    posteriors = [_Conditioned(result, places) for result in results]
     while kept.any():
         worth = np.full(len(groups), np.inf)
-        for size in np.unique(sizes[kept]):
-            own = np.flatnonzero(kept & (sizes == size))
-            where = np.array([groups[i] for i in own])
-            worth[own] = sum(_worth(where, *posterior) for posterior in posteriors)
+        for size, own in same_size.items():
+            worth[own] = np.where(kept[own], sum(one.worth(size) for one in posteriors), np.inf)
         least = int(np.argmin(worth))
         if worth[least] >= price:
             break
         kept[least] = False
-        where = groups[least]
-        for mean, covariance in posteriors:  # given that the weights are zero
-            response = np.linalg.solve(covariance[np.ix_(where, where)], covariance[where])
-            mean -= response.T @ mean[where]
-            covariance -= covariance[:, where] @ response
+        for one in posteriors:
+            one.set_to_zero(groups[least])
     return kept
 
 
-def _worth(
-    groups: NDArray[np.int64], mean: NDArray[np.float64], covariance: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    blocks = covariance[groups[:, :, None], groups[:, None, :]]
-    weights = mean[groups]
-    explained = np.linalg.solve(blocks, weights[:, :, None])[:, :, 0]
-    return np.asarray(0.5 * (np.einsum("gc,gc->g", weights, explained) + np.linalg.slogdet(blocks)[1]))
+class _Conditioned:
+    """Posterior of weights, in units of their prior standard deviations, given that some of them are zero.
+
+    Its covariance is that of all weights less a product of low rank, as in a pivoted Cholesky factorization. Only the
+    blocks of the groups are kept up to date.
+    """
+
+    def __init__(self, result: Evidence, places: dict[int, NDArray[np.int64]]):
+        # prior standard deviations may be tiny, or zero
+        self._mean = np.divide(result.weights, result.root, out=np.zeros_like(result.root), where=result.root > 0)
+        self._covariance = result.factor.covariance(np.ones_like(result.root))
+        self._places = places
+        self._blocks = {size: self._covariance[own[:, :, None], own[:, None, :]] for size, own in places.items()}
+        self._less, self._rank = np.empty((len(self._mean), 64)), 0
+
+    def worth(self, size: int) -> NDArray[np.float64]:
+        """Log evidence that groups of so many columns add: the ratio of their densities at zero."""
+        blocks, weights = self._blocks[size], self._mean[self._places[size]]
+        explained = np.linalg.solve(blocks, weights[:, :, None])[:, :, 0]
+        return np.asarray(0.5 * (np.einsum("gc,gc->g", weights, explained) + np.linalg.slogdet(blocks)[1]))
+
+    def set_to_zero(self, where: NDArray[np.int64]) -> None:
+        """Condition on these weights being zero."""
+        known = self._less[:, : self._rank]
+        columns = self._covariance[:, where] - known @ known[where].T
+        both = np.linalg.solve(np.linalg.cholesky(columns[where]), np.column_stack([columns.T, self._mean[where]]))
+        half = both[:, :-1].T
+        self._mean -= half @ both[:, -1]
+        if self._rank + len(where) > self._less.shape[1]:
+            self._less = np.hstack([self._less, np.empty_like(self._less)])
+        self._less[:, self._rank : self._rank + len(where)] = half
+        self._rank += len(where)
+        for size, own in self._places.items():
+            self._blocks[size] -= np.einsum("gik,gjk->gij", half[own], half[own])
+        dropped = self._places[len(where)][:, 0] == where[0]
+        self._blocks[len(where)][dropped] = np.eye(len(where))  # not singular
 
 
 @dataclass(frozen=True)
@@ -138,14 +157,18 @@ class RowModel(Model):
     rows: Rows
 
     def columns(self, rows: Rows) -> NDArray[np.float64]:
-        """Columns of the model at rows, plain ones in the units that they have among its own rows."""
+        """Basis functions at rows, plain ones in the units that they have among its own rows."""
         basis = columns(to_phases(rows.X, self.parameters.period), self.index_set.frequencies)
+        return basis if rows.plain is None else np.hstack([basis, self.plain_columns(rows)])
+
+    def plain_columns(self, rows: Rows) -> NDArray[np.float64]:
+        """Plain columns at rows, in the units that they have among the rows of the model."""
         if rows.plain is None or self.rows.plain is None:
-            return basis
+            return np.zeros((len(rows), 0))
         precision = self.rows.precision
         mean = np.average(self.rows.plain, axis=0, weights=precision)
         spread = np.sqrt(np.average((self.rows.plain - mean) ** 2, axis=0, weights=precision))
-        return np.hstack([basis, (rows.plain - mean) / np.where(spread > 0, spread, 1.0)])
+        return np.asarray((rows.plain - mean) / np.where(spread > 0, spread, 1.0))
 
     def residuals(self, rows: Rows) -> NDArray[np.float64]:
         """Targets of rows less their posterior means, shape (n_rows, n_outputs)."""
@@ -200,17 +223,6 @@ class SumGains:
         return result
 
 
-def _own_products(new: NDArray[np.float64], n_groups: int) -> NDArray[np.float64]:
-    """Matrices of the products of the columns of each group with one another."""
-    if new.shape[1] != 2 * n_groups:
-        grouped = new.reshape(len(new), n_groups, -1)
-        return np.asarray(np.einsum("ngi,ngj->gij", grouped, grouped))
-    pairs = np.ascontiguousarray(new).view(complex)  # a cosine and a sine
-    lengths, squares = np.einsum("ng,ng->g", pairs, pairs.conj()).real, np.einsum("ng,ng->g", pairs, pairs)
-    cosines, sines, mixed = (lengths + squares.real) / 2, (lengths - squares.real) / 2, squares.imag / 2
-    return np.stack([cosines, mixed, mixed, sines], axis=1).reshape(-1, 2, 2)
-
-
 def _overlap(result: Evidence, cross: NDArray[np.float64], n_groups: int) -> NDArray[np.float64]:
     """Blocks of the products of new columns with the posterior covariance between them, one for each group."""
     seen = result.factor.solve(result.root[:, None] * cross)
@@ -223,7 +235,15 @@ class RowGains:
 
     How much a candidate explains is told by the residuals of all rows. How much of it the model has already is
     computed on some of the rows, and only for candidates that would be the best if it had nothing of them.
+
+    Parameters
+    ----------
+    make_source : callable
+        Source of the statistics of rows; it says on which device they are computed.
     """
+
+    def __init__(self, make_source: Callable[[Rows], RowSource]):
+        self._make_source = make_source
 
     def __call__(self, patterns: Patterns, model: RowModel, wanted: int) -> NDArray[np.float64]:
         """Gain of each pattern; minus infinity for those that are not among the best.
@@ -237,45 +257,87 @@ class RowGains:
         wanted : int
             How many of the best are asked for.
         """
-        look = _Look(model)
-        best = np.argsort(-look.gains(patterns), kind="stable")[: _SHORTLIST * wanted]
+        look = _Look(model, self._make_source, patterns)
+        best = np.argsort(-look.rough_gains(), kind="stable")[: _SHORTLIST * wanted]
         result = np.full(len(patterns), -np.inf)
-        result[best] = look.gains(patterns.take(best), exact=True)
+        result[best] = look.exact_gains(best)
         return result
 
 
 class _Look:
-    """Rows and residuals of one model, beside which candidates are looked at."""
+    """Candidates beside a model: what residuals show of them on all rows, and what the model has of them on some."""
 
-    def __init__(self, model: RowModel):
-        rows, noise = model.rows, model.parameters[NOISE]
-        self._model, self._noise = model, noise
-        self._phases, self._root = to_phases(rows.X, model.parameters.period), np.sqrt(rows.precision)[:, None]
-        self._residuals = self._root * model.residuals(rows)
-        self._few = slice(0, max(_FEW_ROWS, 3 * model.index_set.n_components))
-        parts = (slice(0, _FEWER_ROWS), self._few)
-        self._shares = [float(rows.precision[part].sum() / rows.precision.sum()) for part in parts]
-        self._basis = model.columns(rows.take(self._few)) * self._root[self._few]
-        gram = self._basis.T @ self._basis
-        linear = LinearStatistics(gram, np.zeros((len(gram), 1)), np.zeros(1), len(self._basis))
-        self._results = [evidence(linear, one.root**2, s2) for one, s2 in zip(model.results, noise, strict=True)]
+    def __init__(self, model: RowModel, make_source: Callable[[Rows], RowSource], patterns: Patterns):
+        rows = model.rows
+        self._model, self._make_source, self._patterns = model, make_source, patterns
+        self._predictor = make_source(rows).dense_predictor
+        self._phases, self._precision = to_phases(rows.X, model.parameters.period), rows.precision[:, None]
+        ends = 2 * np.cumsum(patterns.sizes)
+        self._starts = ends - 2 * patterns.sizes
+        self._moments = np.empty((int(ends[-1]) if len(ends) else 0, rows.y.shape[1]))
 
-    def gains(self, patterns: Patterns, exact: bool = False) -> NDArray[np.float64]:
-        """Gains of patterns; only if they are exact, what the model has of them already is accounted for."""
-        result = np.zeros(len(patterns))
-        for some, size in _batches(patterns):
-            frequencies = patterns.frequencies(some)
-            new = columns(self._phases, frequencies)[:, 1:]
-            new *= self._root
-            moments = (new.T @ self._residuals).reshape(len(some), 2 * size, -1) / self._noise
-            new = new[self._few if exact else slice(0, _FEWER_ROWS)]
-            own = _own_products(new, len(some))
-            variances = self._model.variances(frequencies)[1 : len(new.T) + 1 : 2 * size]
-            cross = self._basis.T @ new if exact else None
-            for q, (one, s2) in enumerate(zip(self._results, self._noise, strict=True)):
-                precision = own / s2
-                if cross is not None:
-                    precision = precision - _overlap(one, cross, len(some)) / s2**2
-                share = self._shares[exact]
-                result[some] += gains(moments[:, :, q], precision / share, variances[:, q])
+    def rough_gains(self) -> NDArray[np.float64]:
+        """Gains of all candidates if the model had nothing of them."""
+        weighted = self._precision * self._model.residuals(self._model.rows)
+        result, some = np.empty(len(self._patterns)), slice(0, _FEWER_ROWS)
+        for chosen, size in _batches(self._patterns):
+            frequencies = self._patterns.frequencies(chosen)
+            moments = self._predictor(frequencies).adjoint(self._phases, weighted)[1:]
+            self._moments[self._places(chosen, size)] = moments.reshape(len(chosen), 2 * size, -1)
+            result[chosen] = self._gains(chosen, size, self._own_products(frequencies, size, some), some)
+        return result
+
+    def exact_gains(self, candidates: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Gains of some of the candidates."""
+        model, rows = self._model, self._model.rows
+        some = slice(0, max(_FEW_ROWS, 3 * model.index_set.n_components))
+        few = rows.take(some)
+        results = model.results
+        if len(few) < len(rows):
+            results = self._make_source(few).posterior(model.index_set, model.parameters)
+        predictor, plain = self._predictor(model.index_set.frequencies), model.plain_columns(few)
+        result = np.empty(len(candidates))
+        for chosen, size in _batches(self._patterns.take(candidates)):
+            frequencies = self._patterns.frequencies(candidates[chosen])
+            new = columns(self._phases[some], frequencies)[:, 1:] * self._precision[some]
+            cross = np.vstack([predictor.adjoint(self._phases[some], new), plain.T @ new])
+            own = self._own_products(frequencies, size, some)
+            overlaps = [_overlap(one, cross, len(chosen)) for one in results]
+            result[chosen] = self._gains(candidates[chosen], size, own, some, overlaps)
+        return result
+
+    def _places(self, chosen: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+        """Numbers of the columns of candidates, shape (n_candidates, 2 * size)."""
+        return np.asarray(self._starts[chosen][:, None] + np.arange(2 * size))
+
+    def _own_products(self, frequencies: NDArray[np.int64], size: int, some: slice) -> NDArray[np.float64]:
+        """Matrices of the products of the columns of each candidate with one another, over some of the rows."""
+        phases, precision = self._phases[some], self._precision[some]
+        if size > 1:
+            new = columns(phases, frequencies)[:, 1:] * np.sqrt(precision)
+            grouped = new.reshape(len(new), -1, 2 * size)
+            return np.asarray(np.einsum("ngi,ngj->gij", grouped, grouped))
+        # of a cosine and a sine: those of twice the frequency
+        cosines, sines = self._predictor(2 * frequencies).adjoint(phases, precision)[1:, 0].reshape(-1, 2).T / 2
+        half = precision.sum() / 2
+        return np.stack([half + cosines, sines, sines, half - cosines], axis=1).reshape(-1, 2, 2)
+
+    def _gains(
+        self,
+        chosen: NDArray[np.int64],
+        size: int,
+        own: NDArray[np.float64],
+        some: slice,
+        overlaps: list[NDArray[np.float64]] | None = None,
+    ) -> NDArray[np.float64]:
+        """Gains of candidates of one size, from products over some of the rows."""
+        frequencies, moments = self._patterns.frequencies(chosen), self._moments[self._places(chosen, size)]
+        variances = self._model.variances(frequencies)[1 : 2 * len(frequencies) - 1 : 2 * size]
+        share = float(self._precision[some].sum() / self._precision.sum())
+        result = np.zeros(len(chosen))
+        for q, noise in enumerate(self._model.parameters[NOISE]):
+            precision = own / noise
+            if overlaps is not None:
+                precision = precision - overlaps[q] / noise**2
+            result += gains(moments[:, :, q] / noise, precision / share, variances[:, q])
         return result

@@ -14,8 +14,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from torusgp.engine.basis import columns as basis_columns
+from torusgp.engine.dual import RowStatistics
 from torusgp.engine.inference import Evidence, NotPositiveDefiniteError, evidence
-from torusgp.engine.working import WorkingStatistics
+from torusgp.engine.working import WorkingStatistics, working_rows
 from torusgp.fitting.latent import Latent, LatentTorusGP, scaled
 from torusgp.fitting.likelihoods import Likelihood
 from torusgp.fitting.parameters import Parameters
@@ -23,6 +25,7 @@ from torusgp.fitting.prior import NOISE, Prior
 from torusgp.fitting.row_passes import RowPasses
 from torusgp.fitting.rows import Compute, Rows
 from torusgp.kernels.index_sets import IndexSet
+from torusgp.kernels.product import to_phases
 
 Array = NDArray[np.float64]
 
@@ -211,6 +214,26 @@ class Laplace:
     def gather(self, empty: WorkingStatistics, likelihood: Likelihood, latent: Latent, safe: bool) -> WorkingSums:
         """Sums of a Newton step: one pass."""
         return self.passes.sum(WorkingPass(empty, likelihood, latent, safe))
+
+    def working_rows(
+        self,
+        rows: Rows,
+        index_set: IndexSet,
+        parameters: Parameters,
+        likelihood: Likelihood,
+        latent: Latent,
+        unit: float,
+    ) -> RowStatistics:
+        """What sums with safe weights would say of few rows, as rows."""
+        y, f = rows.y[:, 0], latent(rows)
+        count = np.ones(len(rows)) if rows.sample_weight is None else rows.sample_weight
+        scale = 1.0 if rows.noise_scale is None else rows.noise_scale
+        weight = likelihood.safe_weights(y, f, scale)
+        weighted = weight * (f - self.offset) + likelihood.derivatives(y, f, scale).first
+        columns = basis_columns(to_phases(rows.X, parameters.period), index_set.frequencies)
+        if rows.plain is not None:
+            columns = np.hstack([columns, (rows.plain - self.units[0]) / self.units[1]])
+        return working_rows(columns, count, count * weight, (count * weighted)[:, None], unit)
 
     def _variances(self, parameters: Parameters, index_set: IndexSet) -> Array:
         return self.prior.variances(parameters, index_set.frequencies)[:, 0]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from torusgp.engine.dual import rows_are_fewer
 from torusgp.engine.marginals import Marginals
 from torusgp.engine.working import WorkingStatistics
 from torusgp.fitting.advice import advise
@@ -183,9 +184,12 @@ class _Provider:
         self.sums, self.safe = sums, safe
 
     def __call__(self, index_set: IndexSet, parameters: Parameters) -> Any:
-        """Statistics in units of the noise of a typical row."""
-        statistics = self.covering(index_set, parameters).statistics
-        return scaled(statistics.linear(index_set)[0], float(parameters[NOISE][0]))
+        """Statistics in units of the noise of a typical row; of few rows the rows themselves."""
+        unit, rows = float(parameters[NOISE][0]), self._learner.laplace.passes.rows
+        exact = not (self.safe or self.likelihood.is_log_concave)  # second derivatives of both signs
+        if rows is not None and not exact and rows_are_fewer(len(rows), index_set.n_components):
+            return self._learner.laplace.working_rows(rows, index_set, parameters, self.likelihood, self.latent, unit)
+        return scaled(self.covering(index_set, parameters).statistics.linear(index_set)[0], unit)
 
     def covering(self, index_set: IndexSet, parameters: Parameters) -> WorkingSums:
         """Sums that cover a set."""

@@ -59,6 +59,8 @@ class Settings:
         How sums and predictions are computed.
     report : callable
         Takes lines of progress.
+    most_components : int, optional
+        Largest number of components while something else is still being estimated, given or not.
     integrate : bool or "auto"
         Whether predictions integrate over what is uncertain of the learned parameters.
     """
@@ -72,6 +74,7 @@ class Settings:
     gradient_noise_variance: float = 0.1
     compute: Compute = field(default_factory=Compute)
     report: Callable[[str], None] = field(default=lambda line: None)
+    most_components: int | None = None
     integrate: bool | str = "auto"
 
     @property
@@ -90,6 +93,7 @@ class Problem:
         self.prior = Prior.of(model, settings.intercept, spread)
         # few rows cannot tell many frequencies apart, and it would take long
         self.cap = min(MAX_COMPONENTS, max(2 * first_columns(model.torus.dimension), 4 * int(n_samples)))
+        self.cap = min(self.cap, settings.most_components or self.cap)
 
     def start(self, period: NDArray[np.float64]) -> Parameters:
         """Where learning starts."""
@@ -208,7 +212,8 @@ class Problem:
 
     def budget(self) -> int:
         """Largest number of components."""
-        return self.cap if self.settings.n_components == "auto" else int(self.settings.n_components)
+        given = self.settings.n_components
+        return self.cap if given == "auto" else min(int(given), self.settings.most_components or int(given))
 
 
 def spread_of_rows(rows: Rows, model: Model, settings: Settings) -> Spread:
@@ -247,8 +252,8 @@ def spread_of_statistics(statistics: SufficientStatistics, model: Model, setting
 def _with_derivatives(spread: Spread, squares: NDArray[np.float64], n_values: float, model: Model) -> Spread:
     """Spread of values and derivatives: few values say less of the height of a surface than its slopes.
 
-    A wave of variance v along a circle has slopes of mean square v over the square of its length over two pi; the range
-    of a line stands for such a length.
+    A sinusoid of variance v along a circle has slopes of mean square v over the square of its length over two pi; the
+    range of a line stands for such a length.
     """
     partials = Partials.of(model.torus, [column.input for column in model.columns])
     period = np.diagonal(model.period) if model.period.ndim == 2 else model.period

@@ -29,10 +29,14 @@ class RowPasses:
         Number of passes so far.
     n_rows : int or None
         Number of rows, where it is known.
+    rows : Rows or None
+        The rows, where they are in memory.
     """
 
+    rows: Rows | None = None
+
     def __init__(self, rows: Rows):
-        self._rows = rows
+        self.rows = rows
         self.count = 0
         self.n_rows: int | None = len(rows)
 
@@ -49,8 +53,9 @@ class RowPasses:
         return total
 
     def _chunks(self) -> Iterator[Rows]:
-        for start in range(0, len(self._rows), _CHUNK_ROWS):
-            yield self._rows if len(self._rows) <= _CHUNK_ROWS else self._rows.take(slice(start, start + _CHUNK_ROWS))
+        assert self.rows is not None
+        for start in range(0, len(self.rows), _CHUNK_ROWS):
+            yield self.rows if len(self.rows) <= _CHUNK_ROWS else self.rows.take(slice(start, start + _CHUNK_ROWS))
 
 
 class SourcePasses(RowPasses):

@@ -235,6 +235,12 @@ class RowSource:
         extent = space.extent(self._rows.X)
         return self._compute.choose(index_set.frequencies, len(self._rows), space, extent) == "finufft"
 
+    def dense_predictor(self, frequencies: NDArray[np.int64]) -> Any:
+        """What evaluates columns of any frequencies, on the device that was asked for."""
+        compute = self._compute
+        name = "torch" if compute.backend == "torch" or compute.device is not None else "dense"
+        return make_predictor(name, frequencies, None, 1, compute.device)
+
     def posterior(self, index_set: IndexSet, parameters: Parameters) -> list[Evidence]:
         """Posterior of the weights of each output, from sums that cover the set."""
         linear = self.covering(index_set, parameters).linear(index_set, self._center)[0]

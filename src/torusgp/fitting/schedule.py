@@ -15,10 +15,10 @@ from math import comb
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from torusgp.fitting.learning import Learned, maximise
+from torusgp.fitting.learning import Learned, maximise, sum_over_outputs
 from torusgp.fitting.moves import PeriodMoves
 from torusgp.fitting.parameters import Parameters
-from torusgp.fitting.prior import DERIVATIVE_NOISE, Prior, scale_name
+from torusgp.fitting.prior import DERIVATIVE_NOISE, NOISE, Prior, scale_name
 from torusgp.kernels.index_sets import IndexSet
 
 MAX_COMPONENTS = 2000  # the most that n_components="auto" takes
@@ -154,7 +154,7 @@ class Schedule:
         return any(start.entry(scale_name(term)).learned.any() for term in self.prior.terms)
 
     def _starts_together(self, start: Parameters) -> bool:
-        """Whether one product has more length scales than can be told apart at the beginning."""
+        """Whether one product has more length scales than can be distinguished at the beginning."""
         if len(self.prior.terms) > 1 or not self.prior.is_short:
             return False
         entry = start.entry(scale_name(self.prior.terms[0]))
@@ -268,6 +268,7 @@ class Schedule:
                 break
             shorter = self.prior.with_scaled_lengths(found.parameters, _SHORTER)
             trial = self.settle(shorter, size, 1, _SCOUT_STEPS)
+            found = self._compared(found, trial)
             if trial.log_evidence < found.log_evidence + _WORTHWHILE:
                 break
             found = self.grow(trial.parameters, size, cap)
@@ -283,11 +284,22 @@ class Schedule:
                 return replace(found, capped=True)
             size = min(2 * size, cap)
             larger = self.settle(found.parameters, size, _FEW_ROUNDS if size < cap else _MAX_ROUNDS, stretch=True)
+            found = self._compared(found, larger)
             exhausted = larger.index_set.n_components <= found.index_set.n_components  # no more frequencies are allowed
             change, found = abs(larger.log_evidence - found.log_evidence), larger
             if change < _WORTHWHILE or exhausted:
                 break
         return found
+
+    def _compared(self, found: Learned, other: Learned) -> Learned:
+        """What was found with an evidence that compares with another's: by the same moments, where these are pooled."""
+        moved = not np.array_equal(found.parameters.period, other.parameters.period)
+        if moved or not getattr(self.provider, "is_pooled", False):
+            return found
+        linear = self.provider(found.index_set, found.parameters)
+        variances = self.prior.variances(found.parameters, found.index_set.frequencies)
+        value = sum_over_outputs(linear, variances, found.parameters[NOISE]).log_evidence
+        return replace(found, log_evidence=value)
 
 
 def with_bounds_of(wide: Parameters, found: Parameters) -> Parameters:

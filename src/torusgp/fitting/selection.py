@@ -106,6 +106,7 @@ class Selection:
         self._rows, self._others = split(rows)
         self._others = self._others.take(slice(0, _MOST_CHECKED))
         self._source, self._prior, self._center = make_source(self._rows), prior, center
+        self._row_gains = RowGains(make_source)
         self._highest, self._report = highest, report
 
     def learn(self, start: Parameters, n_components: int) -> Learned:
@@ -181,7 +182,7 @@ class Selection:
         both = (candidates + model.patterns).to_index_set()
         if self._source.transforms(both, model.parameters):
             return SumGains(self._source.covering(both, model.parameters))(candidates, model, wanted)
-        return RowGains()(candidates, model, wanted)
+        return self._row_gains(candidates, model, wanted)
 
     def _dropped(self, model: _ChosenModel, price: float) -> _ChosenModel:
         """The model without what does not pay."""
@@ -266,15 +267,20 @@ class Selection:
     def _thinned(self, state: _State) -> _State:
         """The state without what does not pay the price of having been chosen among many.
 
-        If that has more evidence, it must not predict worse than chance explains; otherwise it has to predict better.
+        Among m candidates without effect the best adds about log m to the evidence, so that is the price. Where many
+        frequencies have weak effects it is too high. So of two sets the smaller one is kept unless it predicts the rows
+        that took no part worse by more than a standard error.
         """
         price = np.log(max(state.n_candidates, 2))
-        dropped = self._dropped(state.model, price)
-        if dropped is state.model or not len(state.densities):
-            return state
-        thinned = self._learned(dropped.patterns, dropped.parameters, state.n_candidates)
-        advantage, simpler = _advantage(thinned, state), thinned.log_evidence > state.log_evidence
-        return thinned if advantage > (-1 if simpler else 1) else state
+        while len(state.densities):
+            dropped = self._dropped(state.model, price)
+            if dropped is state.model:
+                break
+            thinned = self._learned(dropped.patterns, dropped.parameters, state.n_candidates)
+            if _advantage(thinned, state) < -1:
+                break
+            state = thinned
+        return state
 
     def _finished(self, state: _State, rounds: tuple[Round, ...], capped: bool) -> Learned:
         """What was learned; choosing by evidence makes the noise too small, never too large."""

@@ -221,7 +221,7 @@ class ImageLattice:
                 name: {
                     "lowest": float(strain[..., i].min()),
                     "highest": float(strain[..., i].max()),
-                    "std": float(np.sqrt((strain_std[..., i] ** 2).mean())),
+                    "largest_std": float(strain_std[..., i].max()),
                 }
                 for i, name in enumerate(names)
             },
@@ -311,9 +311,14 @@ def _search(points: Array, targets: Array, report: Any) -> tuple[Array, float]:
             return shortest_basis(search[0].period), float(search[0].gain)
     shortest, longest = search.searched
     best = max((one.gain for one in search.candidates if np.isfinite(one.gain)), default=-np.inf)
+    gained = "nothing repeats"
+    if np.isfinite(best):
+        gained = (
+            f"the best cell gains {best:.2g} in log evidence over an image that does not repeat, and "
+            f"{search.min_gain:g} are needed"
+        )
     raise LatticeNotFoundError(
-        f"The image shows no lattice: the best cell gains {best:.2g} in log evidence over an image that does not "
-        f"repeat, and {search.min_gain:g} are needed. Searched were periods from {shortest.min():.3g} to "
+        f"The image shows no lattice: {gained}. Searched were periods from {shortest.min():.3g} to "
         f"{longest.max():.3g} pixels; a pattern has to be seen three times or more."
     )
 

@@ -34,6 +34,33 @@ def mass_by_order(at_zero, beyond_zero):
     return cumulative
 
 
+def mass_without_each(at_zero, beyond_zero, order):
+    """Mass of all dimensions but one, with so many non-zero entries, for each dimension that is left out.
+
+    Parameters
+    ----------
+    at_zero, beyond_zero : ndarray of shape (dimension,)
+        See :func:`mass_by_order`.
+    order : int
+        Number of non-zero entries.
+
+    Returns
+    -------
+    ndarray of shape (dimension,)
+    """
+
+    def before(zero, beyond):
+        exact = np.zeros((len(zero) + 1, order + 1))
+        exact[0, 0] = 1.0
+        for d, (constant, rest) in enumerate(zip(zero, beyond, strict=True)):
+            exact[d + 1] = constant * exact[d]
+            exact[d + 1, 1:] += rest * exact[d, :-1]
+        return exact[:-1]
+
+    after = before(at_zero[::-1], beyond_zero[::-1])[::-1]
+    return (before(at_zero, beyond_zero) * after[:, ::-1]).sum(axis=1)
+
+
 def dropped_sum(frequencies, values, tails, max_interaction):
     """Sum of a product of one-dimensional even series over all frequencies outside a set.
 

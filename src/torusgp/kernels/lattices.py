@@ -42,6 +42,9 @@ def _gram_schmidt(basis):
 
 def lattice_points(basis, radius, max_points=10**7):
     """Integer vectors n with ``|n @ basis| <= radius``, in no particular order (Fincke and Pohst)."""
+    if len(basis) == 1 and radius < max_points * abs(basis[0, 0]) / 2:
+        most = int(radius / abs(basis[0, 0]))
+        return np.arange(-most, most + 1)[:, None]
     change = reduced_basis(basis)
     # rows of the reduced basis in an orthonormal frame: lower triangular
     triangle = np.linalg.cholesky((change @ basis) @ (change @ basis).T)

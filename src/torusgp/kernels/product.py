@@ -5,7 +5,7 @@ from functools import lru_cache
 import numpy as np
 
 from torusgp.checks import LARGEST, check_numbers
-from torusgp.kernels.certificates import dropped_sum, mass_by_order
+from torusgp.kernels.certificates import dropped_sum, mass_by_order, mass_without_each
 from torusgp.kernels.index_sets import IndexSet
 from torusgp.kernels.index_sets._checks import check_max_interaction
 from torusgp.kernels.spectra import Heat, Matern, RationalQuadratic, Spectrum, SquaredExponential, TorusMatern
@@ -23,6 +23,7 @@ FAMILIES: dict[str, Spectrum] = {
 _MOST_TURNS = 1e12  # from zero: beyond, a phase is known to a thousandth of a turn at best
 _CHUNK_ENTRIES = 2**21  # entries of a Gram matrix computed at once
 _SHORT_TABLE = 256  # orders that are computed whether they occur or not
+_ZERO = np.zeros(1, dtype=np.int64)
 
 
 class ProductKernel:
@@ -187,7 +188,7 @@ class ProductKernel:
 
     def _split_at_zero(self, dimension):
         spectra = self.axis_spectra(dimension)
-        zero = np.array([float(family.coefficients(0, scale)) for family, scale in spectra])
+        zero = np.array([_at_zero(family, scale)[0] for family, scale in spectra])
         # one minus the constant is exact enough unless it is nearly everything, and then the tail is short
         beyond = [
             1 - constant if constant < 0.9 else 2 * family.tail_sums(0, scale)[0]
@@ -234,13 +235,9 @@ class ProductKernel:
     def _log_total_gradient(self, dimension):
         zero, beyond = self._split_at_zero(dimension)
         order = self._order(dimension)
-        gradient = np.empty(dimension)
-        for d, (family, length_scale) in enumerate(self.axis_spectra(dimension)):
-            others = mass_by_order(np.delete(zero, d), np.delete(beyond, d))[0]
-            # mass moves from the coefficient at zero to the others, which count as one more interaction
-            moved = zero[d] * family.log_coefficients_gradient(0, length_scale)
-            gradient[d] = moved * (others[min(order, dimension - 1)] - others[order - 1])
-        return gradient / self._total(dimension)
+        # mass moves from the coefficient at zero to the others, which count as one more interaction
+        moved = zero * [_at_zero(family, length_scale)[1] for family, length_scale in self.axis_spectra(dimension)]
+        return moved * mass_without_each(zero, beyond, order) / mass_by_order(zero, beyond)[0, order]
 
     def truncation_error(self, index_set):
         """Largest error of the approximation on an index set: the sum of the coefficients that it drops.
@@ -368,6 +365,13 @@ def _along_axis(family, length_scale, frequencies, gradient=False):
     distinct, inverse = np.unique(orders, return_inverse=True)
     evaluate = family.log_coefficients_gradient if gradient else family.log_coefficients
     return evaluate(distinct, length_scale)[inverse]
+
+
+@lru_cache(maxsize=256)
+def _at_zero(family, length_scale):
+    """Coefficient at zero, and the derivative of its logarithm."""
+    log_coefficient, gradient = (float(_along_axis(family, length_scale, _ZERO, which)[0]) for which in (False, True))
+    return np.exp(log_coefficient), gradient
 
 
 @lru_cache(maxsize=256)

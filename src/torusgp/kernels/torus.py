@@ -61,7 +61,7 @@ class Axis:
         return (-half, half) if centred else (0.0, 2 * half)
 
     def reach(self, period: float) -> float:
-        """How far beyond its range a line is told apart on a circle of this length: farther inputs are clamped.
+        """How far beyond its range a line is distinct on a circle of this length: farther inputs are clamped.
 
         The circle is longer than the range by three reaches: one on each side, and one between the two clamps.
         """

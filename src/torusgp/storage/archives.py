@@ -98,6 +98,15 @@ def load_archive(path, kind, version):
     return header["content"], arrays, header["version"]
 
 
+def archive_kind(path):
+    """What a file that :func:`save_archive` wrote contains; None if it is none."""
+    try:
+        with np.load(path) as archive:
+            return json.loads(str(archive["header"])).get("kind")
+    except (*_ALTERED, ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error):
+        return None
+
+
 @contextmanager
 def decoding(path: Any) -> Iterator[None]:
     """Errors about what a file holds, with its name: it was read, so somebody must have altered it."""

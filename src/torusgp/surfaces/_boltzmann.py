@@ -78,7 +78,7 @@ class _Ensemble:
         return result
 
     def average_columns(self, weights: Array) -> Array:
-        """Sums of the columns of the model at the points, with weights."""
+        """Sums of the basis functions at the points, with weights."""
         result = np.zeros(len(self.field.weights))
         for start in range(0, len(self.points), _CHUNK):
             rows = slice(start, start + _CHUNK)

@@ -97,7 +97,7 @@ class Field:
         self.domain = _domain(self.fitted)
         torus, plain = self.fitted.prior.torus, [column.input for column in self.fitted.prior.columns]
         self._partials = Partials.of(torus, plain)
-        self._waves = self._partials.waves(self.fitted.index_set.frequencies, self.fitted.parameters.period)
+        self._waves = self._partials.wave_numbers(self.fitted.index_set.frequencies, self.fitted.parameters.period)
         self.weights: Array = self.fitted.posterior.weights[:, output]
 
     @property
@@ -106,7 +106,7 @@ class Field:
         return self.fitted.prior.torus.names
 
     def columns(self, X: Array, *directions: ArrayLike) -> Array:
-        """Derivatives of the columns of the model along directions, one after the other; none for the columns.
+        """Derivatives of the basis functions along directions, one after the other; none for the columns.
 
         Parameters
         ----------

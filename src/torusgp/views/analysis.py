@@ -2,11 +2,11 @@ r"""Which inputs a fitted regressor attributes its variance to, and what each of
 
 With independent dimensions the ANOVA decomposition of Sobol (1993) of a sum of products follows from means and
 covariances of functions of one dimension, without quadrature over all of them or sampling. On circles and lattices the
-measure is the uniform one, for which waves of different frequencies are orthogonal: if nothing else is in the model,
-the component of a set u of dimensions consists of the frequencies whose non-zero entries are exactly those of u, and
-its variance is :math:`\sum_k (a_k^2 + b_k^2) / 2` over the weights of their cosines and sines. Along lines, categories
-and plain columns the measure is the distribution of the rows of the fit, each row weighted by its precision, and the
-dimensions are taken as independent even where the rows show otherwise.
+measure is the uniform one, for which sinusoids of different frequencies are orthogonal: if nothing else is in the
+model, the component of a set u of dimensions consists of the frequencies whose non-zero entries are exactly those of u,
+and its variance is :math:`\sum_k (a_k^2 + b_k^2) / 2` over the weights of their cosines and sines. Along lines,
+categories and plain columns the measure is the distribution of the rows of the fit, each row weighted by its precision,
+and the dimensions are taken as independent even where the rows show otherwise.
 
 Dimensions are circles, directions of a lattice, and inputs that do not repeat: all lines of an input, its category and
 its slope are one of them. An input that feeds several circles has a dimension for each, and one more for what does not

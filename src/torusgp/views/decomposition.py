@@ -8,8 +8,8 @@ u} (g_{k_d} - m_{k_d}) \prod_{d \notin u} m_{k_d}` and its variance
           + \tfrac12 \mathrm{Re} \sum_{k, l} v_k v_l \prod_{d \in u} C_d(k_d, -l_d), \quad
           v_k = z_k \prod_{d \notin u} m_{k_d}.
 
-On circles waves of different frequencies are orthogonal and have no mean: only frequencies that agree there meet, in
-exactly the components of the circles that they depend on, and the second sum vanishes unless they depend on none.
+On circles sinusoids of different frequencies are orthogonal and have no mean: only frequencies that agree there meet,
+in exactly the components of the circles that they depend on, and the second sum vanishes unless they depend on none.
 """
 
 from __future__ import annotations
@@ -84,11 +84,11 @@ class Decomposition:
         position = {component: i for i, component in enumerate(self.components)}
         result = np.zeros((len(self.components), flat.shape[1]))
         for group in self._groups:
-            waves, plain = group[group < n], group[group >= n]
-            cosine = flat[np.maximum(2 * waves - 1, 0)]  # the constant has no sine
-            sine = np.where(waves[:, None] > 0, flat[2 * waves], 0.0)
-            z = np.vstack([cosine - 1j * self._sign[waves, None] * sine, flat[n - 1 + plain]])
-            swap = np.append(self._sign[waves] < 0, np.zeros(len(plain), dtype=bool))[:, None]
+            sinusoids, plain = group[group < n], group[group >= n]
+            cosine = flat[np.maximum(2 * sinusoids - 1, 0)]  # the constant has no sine
+            sine = np.where(sinusoids[:, None] > 0, flat[2 * sinusoids], 0.0)
+            z = np.vstack([cosine - 1j * self._sign[sinusoids, None] * sine, flat[n - 1 + plain]])
+            swap = np.append(self._sign[sinusoids] < 0, np.zeros(len(plain), dtype=bool))[:, None]
             functions, conjugates = self._functions[group], self._conjugates[group]
             functions, conjugates = np.where(swap, conjugates, functions), np.where(swap, functions, conjugates)
             for component in self._components_of(group):

@@ -1,7 +1,7 @@
 r"""The dimensions of a fitted function: how it varies along each, and how that is averaged.
 
-A fitted function is a sum of products of functions of one dimension each: waves on circles, waves of the coordinate on
-lines and levels, straight lines of plain columns. Averages over independent dimensions are products of averages, so all
+A fitted function is a sum of products of functions of one dimension each: sinusoids on circles, on lines and on
+levels, straight lines of plain columns. Averages over independent dimensions are products of averages, so all
 that an analysis needs are the means and covariances of these few functions along each dimension.
 """
 
@@ -194,7 +194,7 @@ def _named(found: list[Dimension], fitted: FittedTorusGP) -> tuple[Dimension, ..
 class Along:
     r"""The functions of one dimension that a fitted function is made of, with their means and covariances.
 
-    The first is the constant one; then come waves :math:`e^{i k \theta}` of both signs, and straight lines.
+    The first is the constant one; then come sinusoids :math:`e^{i k \theta}` of both signs, and straight lines.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ class Along:
     Attributes
     ----------
     functions : ndarray of int, shape (n_frequencies + n_plain,)
-        Which of the functions occurs in the wave of each frequency, and in each plain column.
+        Which of the functions occurs in the sinusoid of each frequency, and in each plain column.
     conjugates : ndarray of int of the same shape
         Which is its complex conjugate.
     """
@@ -218,16 +218,16 @@ class Along:
         n = len(own)
         both = np.vstack([np.zeros((1, len(axes)), dtype=np.int64), own, -own])
         if axes:
-            waves, where = np.unique(both, axis=0, return_inverse=True)
+            sinusoids, where = np.unique(both, axis=0, return_inverse=True)
         else:
-            waves, where = both[:1], np.zeros(len(both), dtype=np.int64)
-        order = np.argsort(waves.any(axis=1), kind="stable")  # the constant first
+            sinusoids, where = both[:1], np.zeros(len(both), dtype=np.int64)
+        order = np.argsort(sinusoids.any(axis=1), kind="stable")  # the constant first
         rank = np.empty(len(order), dtype=np.int64)
         rank[order] = np.arange(len(order))
         where = rank[where.ravel()]
-        self._waves = waves[order]
+        self._sinusoids = sinusoids[order]
         plain = np.zeros(n_plain, dtype=np.int64)
-        plain[list(dimension.columns)] = len(waves) + np.arange(len(dimension.columns))
+        plain[list(dimension.columns)] = len(sinusoids) + np.arange(len(dimension.columns))
         self.functions = np.append(where[1 : n + 1], plain)
         self.conjugates = np.append(where[n + 1 :], plain)
         period = fitted.parameters.period
@@ -259,18 +259,18 @@ class Along:
 
     def values(self, points: NDArray[Any]) -> NDArray[np.complex128]:
         """The functions at points, shape (n_points, n_functions)."""
-        n_waves = len(self._waves)
-        result = np.empty((len(points), n_waves + self._plain.shape[1]), dtype=np.complex128)
+        n_sinusoids = len(self._sinusoids)
+        result = np.empty((len(points), n_sinusoids + self._plain.shape[1]), dtype=np.complex128)
         if self.dimension.is_periodic:
             phases = to_phases(to_numbers(points, self.dimension.name)[:, None], self._lengths)
         elif self._torus.axes:
             phases = 2 * np.pi * self._torus.coordinates(points[:, None], self._lengths) / self._lengths
         else:
             phases = np.zeros((len(points), 0))
-        result[:, :n_waves] = np.exp(1j * phases @ self._waves.T)
+        result[:, :n_sinusoids] = np.exp(1j * phases @ self._sinusoids.T)
         if self._plain.shape[1]:
             mean, spread = self._plain
-            result[:, n_waves:] = (to_numbers(points, self.dimension.name)[:, None] - mean) / spread
+            result[:, n_sinusoids:] = (to_numbers(points, self.dimension.name)[:, None] - mean) / spread
         return result
 
     @cached_property
@@ -285,8 +285,8 @@ class Along:
 
     @cached_property
     def _moments(self) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
-        if self._nodes is None:  # waves on the whole circle, or a straight line in standard units
-            mean = np.zeros(len(self._waves) + self._plain.shape[1], dtype=np.complex128)
+        if self._nodes is None:  # sinusoids on the whole circle, or a straight line in standard units
+            mean = np.zeros(len(self._sinusoids) + self._plain.shape[1], dtype=np.complex128)
             mean[0] = 1.0
             return mean, np.diag(1.0 - mean)
         points, weights = self._nodes

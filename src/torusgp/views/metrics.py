@@ -1,6 +1,7 @@
 """Losses that evaluate a predicted distribution, not only its mean."""
 
 import numpy as np
+from scipy.special import ndtr
 
 
 def mean_negative_log_loss(y_true, y_mean, y_std):
@@ -93,6 +94,31 @@ def crps(y_true, quantiles, levels):
         In the units of the observations; of a certain prediction the absolute error.
     """
     return float(2 * np.mean(pinball_loss(y_true, quantiles, levels)))
+
+
+def normal_crps(y_true, y_mean, y_std):
+    """Continuous ranked probability score of normal predictions, exactly.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        Observations.
+    y_mean, y_std : array-like of the same shape
+        Means and standard deviations of the predictions of observations.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> round(normal_crps([0.0], [0.0], [1.0]), 4)  # (sqrt(2) - 1) / sqrt(pi)
+    0.2337
+    """
+    y_true, y_mean, y_std = (np.asarray(values, dtype=float) for values in (y_true, y_mean, y_std))
+    z = (y_true - y_mean) / y_std
+    density = np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi)
+    return float(np.mean(y_std * (z * (2 * ndtr(z) - 1) + 2 * density - 1 / np.sqrt(np.pi))))
 
 
 def deviance(likelihood, y_true, mean, scale=1.0):

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
+from torusgp.fitting.likelihoods import Likelihood
 from torusgp.views.autocorrelation import autocorrelation, correlation_time
-from torusgp.views.metrics import crps, deviance, mean_negative_log_loss
+from torusgp.views.metrics import crps, deviance, mean_negative_log_loss, normal_crps, pinball_loss
 
 COVERAGE = 0.95  # of the intervals that are looked at first
 MIDDLE = 0.5  # of the intervals that tell whether errors are roughly normal
-_LEVELS = np.concatenate([[0.025], np.arange(0.05, 0.96, 0.1), [0.975]])  # the inner ones are of equal weight
-_INTERVALS = ((0, -1), (3, -4))  # of 95 and of 50 %
+_EVEN = np.arange(5, 96, 10) / 100  # levels that cover (0, 1) evenly, of the CRPS
+_DECILES = np.arange(1, 10) / 10  # levels of the pinball loss
+_BOUNDS = {0.95: (0.025, 0.975), 0.8: (0.1, 0.9), 0.5: (0.25, 0.75)}  # of the intervals that are looked at
+LEVELS = np.unique(np.concatenate([_EVEN, _DECILES, *_BOUNDS.values()]))  # of quantiles that scores are made of
 _WITH_DEVIANCE = ("poisson", "negative_binomial", "gamma")
 _CLEAR = 3.0  # standard errors that chance does not allow
 _LIKELY = 2.0  # standard errors within which a skill may be none
@@ -54,9 +57,22 @@ class Scores:
     middle, middle_std : float or None
         Share of the observations inside the 50 % intervals, and the error that chance gives it where intervals are
         right. None in files of before it was looked at.
-    crps, deviance, brier : float or None
-        Of likelihoods other than the normal one: continuous ranked probability score, in the units of the target; mean
-        deviance of counts and positive targets; mean squared error of probabilities.
+    crps : float or None
+        Continuous ranked probability score, in the units of the target.
+    deviance, brier : float or None
+        Mean deviance of counts and positive targets; mean squared error of probabilities.
+    mae : float or None
+        Mean absolute error, in the units of the target.
+    wape : float or None
+        Sum of absolute errors over the sum of absolute observations; None if all of these are zero.
+    mase : float or None
+        Mean absolute error over that of a seasonal naive forecast on the rows learned from; None if there is none.
+    pinball : float or None
+        Pinball loss, on average over the deciles from 10 to 90 %.
+    coverage80 : float or None
+        Share of the observations inside the 80 % intervals.
+
+    Those from ``mae`` on are None in files of before they were computed.
     """
 
     n_rows: int
@@ -74,50 +90,11 @@ class Scores:
     crps: float | None = None
     deviance: float | None = None
     brier: float | None = None
-
-    @classmethod
-    def from_model(
-        cls, model: Any, X: Any, observed: NDArray[np.float64], rows: str, *, exposure: Any = None, **others: Any
-    ) -> Self:
-        """Compare observations with the predictions of a regressor, by the rules of its likelihood.
-
-        Parameters
-        ----------
-        model : TorusGPRegressor
-            Fitted regressor of one target.
-        X : array-like of shape (n_rows, n_features)
-            Inputs.
-        observed : ndarray of shape (n_rows,)
-            Observations.
-        rows : str
-            Which rows they are.
-        exposure : array-like of shape (n_rows,), optional
-            Of counts.
-        **others
-            See :meth:`from_predictions`.
-        """
-        likelihood = model.likelihood_
-        mean, std = model.predict(X, return_std=True, exposure=exposure)
-        _, rate_std = model.predict(X, return_std=True, include_noise=False, exposure=exposure)
-        noise_std = np.sqrt(np.maximum(np.where(np.isfinite(std), std, 0.0) ** 2 - rate_std**2, 0.0))
-        finite = np.where(np.isfinite(std) & (std > 0), std, 1.0)  # what follows from it is replaced below
-        base = cls.from_predictions(observed, mean, finite, rows, **{"noise_std": noise_std, **others})
-        quantiles = model.predict_quantiles(X, _LEVELS, exposure=exposure)
-        inside = [
-            np.mean((observed >= quantiles[:, low]) & (observed <= quantiles[:, high])) for low, high in _INTERVALS
-        ]
-        is_class = likelihood.name == "bernoulli"
-        scale = 1.0 if exposure is None else np.asarray(exposure, dtype=float)
-        return replace(
-            base,
-            mnll=float(-np.mean(model.log_predictive_density(X, observed, exposure=exposure))),
-            coverage=float(inside[0]),
-            middle=None if likelihood.is_discrete else float(inside[1]),  # of few whole numbers it says nothing
-            middle_std=None if likelihood.is_discrete else base.middle_std,
-            crps=crps(observed, quantiles[:, 1:-1], _LEVELS[1:-1]),
-            deviance=deviance(likelihood, observed, mean, scale) if likelihood.name in _WITH_DEVIANCE else None,
-            brier=float(np.mean((observed - mean) ** 2)) if is_class else None,
-        )
+    mae: float | None = None
+    wape: float | None = None
+    mase: float | None = None
+    pinball: float | None = None
+    coverage80: float | None = None
 
     @classmethod
     def from_predictions(
@@ -130,8 +107,13 @@ class Scores:
         constant: float | None = None,
         noise_std: ArrayLike = 0.0,
         redundancy: float | None = None,
+        quantiles: NDArray[np.float64] | None = None,
+        log_density: NDArray[np.float64] | None = None,
+        naive_error: float | None = None,
+        likelihood: Likelihood | None = None,
+        exposure: ArrayLike | None = None,
     ) -> Self:
-        """Compare observations with normal predictions.
+        """Compare observations with predictions, normal ones by default.
 
         Parameters
         ----------
@@ -145,27 +127,59 @@ class Scores:
             The part of the standard deviations that is noise.
         redundancy : float, optional
             Number of consecutive rows over their effective sample size; None if they have no order.
+        quantiles : ndarray of shape (n_rows, n_levels), optional
+            Predicted quantiles at ``LEVELS``; by default those of normal predictions.
+        log_density : ndarray of shape (n_rows,), optional
+            Predicted log densities of the observations; by default those of normal predictions.
+        naive_error : float, optional
+            Mean absolute error of a seasonal naive forecast on the rows learned from.
+        likelihood : Likelihood, optional
+            How observations follow from the function; by default they are normal.
+        exposure : array-like of shape (n_rows,), optional
+            Of counts.
 
         Returns
         -------
         Scores
         """
         error = observed - mean
+        finite = np.where(np.isfinite(std) & (std > 0), std, 1.0)  # of heavy tails; then quantiles are given
         skill, skill_std = (None, None) if constant is None else _skill(error, observed - constant, redundancy)
-        bias, bias_std = (None, None) if redundancy is None else _bias(error, std, noise_std, redundancy)
+        bias, bias_std = (None, None) if redundancy is None else _bias(error, finite, noise_std, redundancy)
         spread = np.mean((observed - observed.mean()) ** 2)
+        if quantiles is None:
+            score = normal_crps(observed, mean, std)
+            quantiles = mean[:, None] + ndtri(LEVELS) * std[:, None]
+        else:
+            score = crps(observed, quantiles[:, np.isin(LEVELS, _EVEN)], _EVEN)
+        inside = {share: _inside(observed, quantiles, bounds) for share, bounds in _BOUNDS.items()}
+        kind, is_discrete = ("normal", False) if likelihood is None else (likelihood.name, likelihood.is_discrete)
+        scale = 1.0 if exposure is None else np.asarray(exposure, dtype=float)
+        size, mae = float(np.mean(np.abs(observed))), float(np.mean(np.abs(error)))
+        middle, middle_std = _middle(inside[MIDDLE], redundancy)
+        if is_discrete:  # of few whole numbers it says nothing
+            middle, middle_std = None, None
         return cls(
             len(observed),
             rows,
             float(np.sqrt(np.mean(error**2))),
-            mean_negative_log_loss(observed, mean, std),
+            mean_negative_log_loss(observed, mean, std) if log_density is None else float(-np.mean(log_density)),
             float(1 - np.mean(error**2) / spread) if spread > 0 else float("nan"),
-            float(np.mean(np.abs(error) <= ndtri(0.5 + COVERAGE / 2) * std)),
+            float(np.mean(inside[COVERAGE])),
             skill,
             skill_std,
             bias,
             bias_std,
-            *_middle(error, std, redundancy),
+            middle,
+            middle_std,
+            crps=score,
+            deviance=deviance(likelihood, observed, mean, scale) if kind in _WITH_DEVIANCE else None,
+            brier=float(np.mean(error**2)) if kind == "bernoulli" else None,
+            mae=mae,
+            wape=mae / size if size > 0 else None,
+            mase=mae / naive_error if naive_error else None,
+            pinball=float(np.mean(pinball_loss(observed, quantiles[:, np.isin(LEVELS, _DECILES)], _DECILES))),
+            coverage80=float(np.mean(inside[0.8])),
         )
 
     @property
@@ -230,8 +244,13 @@ def _bias(error, std, noise_std, redundancy):
     return float(np.mean(error)), float(np.sqrt(variance * min(time / len(error), 1.0) + function**2))
 
 
-def _middle(error, std, redundancy):
-    """Share of errors within 50 % intervals, and its standard deviation around one half."""
-    inside = (np.abs(error) <= ndtri(0.5 + MIDDLE / 2) * std).astype(float)
+def _inside(observed, quantiles, bounds):
+    """Which observations are inside an interval."""
+    low, high = (quantiles[:, np.argmin(np.abs(LEVELS - bound))] for bound in bounds)
+    return ((observed >= low) & (observed <= high)).astype(float)
+
+
+def _middle(inside, redundancy):
+    """Share of observations within 50 % intervals, and its standard deviation around one half."""
     time = 1.0 if redundancy is None else max(1.0, correlation_time(autocorrelation(inside)))
     return float(inside.mean()), float(np.sqrt(MIDDLE * (1 - MIDDLE) * min(time / len(inside), 1.0)))

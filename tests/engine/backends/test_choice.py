@@ -9,7 +9,7 @@ import pytest
 from tests.engine.backends.devices import DEVICES, check_device
 from torusgp.engine import backends
 from torusgp.engine.backends import LapackAlgebra, choose_backend, has_device, make_algebra, make_sums
-from torusgp.kernels.index_sets import tensor, total_order
+from torusgp.kernels.index_sets import from_frequencies, tensor, total_order
 
 
 @pytest.mark.parametrize("name", ["dense", "finufft"])
@@ -18,7 +18,9 @@ def test_what_is_asked_for_is_used(name):
 
 
 def test_unknown_name_lists_the_known_ones():
-    with pytest.raises(ValueError, match=r"backend must be 'auto', 'dense', 'finufft', 'type3', 'torch', got 'magic'"):
+    with pytest.raises(
+        ValueError, match=r"backend must be 'auto', 'dense', 'finufft', 'type3', 'blocks', 'torch', got 'magic'"
+    ):
         choose_backend("magic", tensor(2, 2).frequencies, 10)
 
 
@@ -40,6 +42,8 @@ def test_a_grid_beyond_memory_is_refused_and_never_chosen():
         (tensor(2, 10), 1_000_000, "finufft"),
         (tensor(1, 1), 100, "dense"),
         (total_order(5, 4), 1_000_000, "dense"),
+        (from_frequencies(np.kron(np.eye(10, dtype=int), np.arange(1, 21)[:, None])), 1_000_000, "blocks"),
+        (from_frequencies(np.kron(np.eye(10, dtype=int), np.arange(1, 21)[:, None])), 10_000, "dense"),
     ],
 )
 def test_the_cheaper_one_is_chosen(index_set, n_samples, expected):

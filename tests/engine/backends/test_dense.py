@@ -100,6 +100,14 @@ def test_predictor_is_the_linear_model(rows, predictor):
     np.testing.assert_allclose(predictor.covariance(phases, 1), covariance, atol=1e-12)
 
 
+def test_adjoint_is_the_transpose_of_the_mean(rows, predictor):
+    phases, rng = rows[0], np.random.default_rng(5)
+    weights = rng.normal(size=(2 * len(predictor.frequencies) - 1, 2))
+    values = rng.normal(size=(len(phases), 3))
+    left = predictor.mean(phases, weights).T @ values
+    np.testing.assert_allclose(weights.T @ predictor.adjoint(phases, values), left, rtol=1e-11)
+
+
 def test_gradient_is_the_difference_of_the_mean(rows, predictor):
     phases, step = rows[0][:20], 1e-6
     weights = predictor.posterior.weights

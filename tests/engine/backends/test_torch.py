@@ -269,6 +269,7 @@ VERBS = {
     "covariance": lambda predictor, points: predictor.covariance(points, 0),
     "gradient": lambda predictor, points: predictor.gradient(points, predictor.posterior.weights, waves()),
     "gradient_variance": lambda predictor, points: predictor.gradient_variance(points, waves(), 1),
+    "adjoint": lambda predictor, points: predictor.adjoint(points, np.cos(points)),
     "phase_gradient": lambda predictor, points: predictor.phase_gradient(points, *form(len(points))),
 }
 

@@ -227,7 +227,7 @@ def test_means_and_variances_equal_dense(predictors):
 
 def test_gradients_along_inputs_equal_dense(predictors):
     dense, fast, X = predictors
-    waves = fast.space.waves(dense.frequencies)
+    waves = fast.space.wave_numbers(dense.frequencies)
     weights = dense.posterior.weights
     for found, exact in (
         (fast.gradient(X, weights, waves), dense.gradient(fast._to_phases(X), weights, waves)),

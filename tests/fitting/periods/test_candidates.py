@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from torusgp.fitting.periods._candidates import Waves, axis_candidates, lattice_candidates, same_lattice
+from torusgp.fitting.periods._candidates import Sinusoids, axis_candidates, lattice_candidates, same_lattice
 from torusgp.kernels.lattices import shortest_basis
 
 OBLIQUE = np.array([[6.0, 1.0], [-2.0, 7.5]])  # turns over the data
@@ -14,12 +14,12 @@ BASES = {1: np.array([[5.3]]), 2: OBLIQUE, 3: TRICLINIC}
 
 
 def make_waves(basis, indices, miss=0.0, shares=None):
-    """Waves at points of a lattice, each missing it by some turns."""
+    """Sinusoids at points of a lattice, each missing it by some turns."""
     indices = np.asarray(indices)
     rng = np.random.default_rng(0)
     frequencies = indices @ basis + miss * rng.uniform(-1, 1, (len(indices), basis.shape[1]))
     shares = np.linspace(0.3, 0.1, len(indices)) if shares is None else np.asarray(shares)
-    return Waves(frequencies, shares * min(1, 0.9 / shares.sum()), 400.0)
+    return Sinusoids(frequencies, shares * min(1, 0.9 / shares.sum()), 400.0)
 
 
 def everything(dimension):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from torusgp.fitting.periods import find_period
-from torusgp.fitting.periods._periodogram import WaveFinder, find_waves
-from torusgp.fitting.periods._waves import ScaledRows
+from torusgp.fitting.periods._periodogram import SinusoidFinder, find_sinusoids
+from torusgp.fitting.periods._sinusoids import ScaledRows
 
 TRANSFORM = 1e-5  # the transforms have a tolerance of 1e-6, and shares are squares of their values
 SIDES = {1: (64,), 2: (20, 16), 3: (8, 10, 6)}
@@ -68,7 +68,7 @@ def at(finder, power, frequency):
 def test_power_on_a_grid_is_the_share_explained_by_least_squares(dimension):
     rows = make_grid(dimension)
     highest = np.array(SIDES[dimension]) // 2 - 1
-    finder = WaveFinder(rows, highest, constant(rows))
+    finder = SinusoidFinder(rows, highest, constant(rows))
     power = finder.power()
     rng = np.random.default_rng(1)
     for _ in range(10):
@@ -80,7 +80,7 @@ def test_power_on_a_grid_is_the_share_explained_by_least_squares(dimension):
 
 def test_shares_of_all_waves_of_a_grid_add_up_to_one():
     rows = make_grid(1)
-    finder = WaveFinder(rows, np.array([31]), constant(rows))
+    finder = SinusoidFinder(rows, np.array([31]), constant(rows))
     power = finder.power()
     shares = [at(finder, power, [k]) for k in range(1, 32)]
     fastest = explained(rows, wave(rows.inputs, [32])[:, None]).mean()  # at the edge a cosine has no sine beside it
@@ -90,7 +90,7 @@ def test_shares_of_all_waves_of_a_grid_add_up_to_one():
 @pytest.mark.parametrize("dimension", [1, 2, 3])
 def test_power_is_the_sum_over_rows(dimension):
     rows = make_scattered(dimension)
-    finder = WaveFinder(rows, np.array([5.0, 4.0, 3.0])[:dimension], constant(rows))
+    finder = SinusoidFinder(rows, np.array([5.0, 4.0, 3.0])[:dimension], constant(rows))
     power, total = finder.power(), rows.weight.sum()
     assert power.shape == tuple(len(axis) for axis in finder.axes())
     rng = np.random.default_rng(1)
@@ -103,9 +103,9 @@ def test_power_is_the_sum_over_rows(dimension):
 
 def test_power_has_a_mirror_image_and_does_not_depend_on_the_origin():
     rows = make_scattered(2)
-    one = WaveFinder(rows, np.array([5.0, 5.0]), constant(rows)).power()
+    one = SinusoidFinder(rows, np.array([5.0, 5.0]), constant(rows)).power()
     moved = ScaledRows(rows.inputs + 0.3, rows.targets, rows.weight)
-    other = WaveFinder(moved, np.array([5.0, 5.0]), constant(rows)).power()
+    other = SinusoidFinder(moved, np.array([5.0, 5.0]), constant(rows)).power()
     np.testing.assert_allclose(one, one[::-1, ::-1], atol=TRANSFORM)
     np.testing.assert_allclose(one, other, atol=TRANSFORM)
 
@@ -114,7 +114,7 @@ def test_weights_are_repetitions():
     rows = make_scattered(1)
     repeated = rows.take(np.repeat(np.arange(100), rows.weight.astype(int)))
     repeated = ScaledRows(repeated.inputs, repeated.targets, np.ones(len(repeated.inputs)))
-    one, other = (WaveFinder(data, np.array([9.0]), constant(data)) for data in (rows, repeated))
+    one, other = (SinusoidFinder(data, np.array([9.0]), constant(data)) for data in (rows, repeated))
     np.testing.assert_allclose(one.power(), other.power(), atol=TRANSFORM)
     assert one.unexplained() == pytest.approx(other.unexplained())
 
@@ -122,7 +122,7 @@ def test_weights_are_repetitions():
 def test_a_grid_of_frequencies_beyond_memory_is_refused():
     rows = make_scattered(2)
     with pytest.raises(ValueError, match=r"up to \[100000\. 100000\.\] turns over the data.*Raise min_period"):
-        WaveFinder(rows, np.array([1e5, 1e5]), constant(rows))
+        SinusoidFinder(rows, np.array([1e5, 1e5]), constant(rows))
 
 
 # --- columns taken off -------------------------------------------------------------------------------------------
@@ -131,9 +131,9 @@ def test_a_grid_of_frequencies_beyond_memory_is_refused():
 def test_what_is_left_is_the_residual_of_least_squares():
     rows = make_scattered(1)
     first, second = pair(rows.inputs, [3.3]), np.hstack([rows.inputs, rows.inputs**2])
-    finder = WaveFinder(rows, np.array([9.0]), constant(rows))
-    finder.take_off(first)
-    finder.take_off(second)
+    finder = SinusoidFinder(rows, np.array([9.0]), constant(rows))
+    finder.subtract(first)
+    finder.subtract(second)
     everything = np.hstack([constant(rows), first, second])
     assert finder.unexplained() == pytest.approx(1 - explained(rows, everything).mean(), rel=1e-10)
 
@@ -141,18 +141,18 @@ def test_what_is_left_is_the_residual_of_least_squares():
 def test_columns_taken_off_before_change_nothing():
     rows = make_scattered(1)
     columns = np.hstack([constant(rows), pair(rows.inputs, [3.0])])
-    finder = WaveFinder(rows, np.array([9.0]), columns)
+    finder = SinusoidFinder(rows, np.array([9.0]), columns)
     power, left = finder.power(), finder.unexplained()
-    finder.take_off(columns @ np.array([[1.0, 2.0], [0.5, -1.0], [3.0, 0.0]]))
+    finder.subtract(columns @ np.array([[1.0, 2.0], [0.5, -1.0], [3.0, 0.0]]))
     np.testing.assert_allclose(finder.power(), power, atol=TRANSFORM)
     assert finder.unexplained() == pytest.approx(left, rel=1e-10)
 
 
 def test_a_wave_taken_off_has_no_power_left():
     rows = make_scattered(2)
-    finder = WaveFinder(rows, np.array([5.0, 5.0]), constant(rows))
+    finder = SinusoidFinder(rows, np.array([5.0, 5.0]), constant(rows))
     frequency = np.array([3.0, -2.25])
-    finder.take_off(pair(rows.inputs, frequency))
+    finder.subtract(pair(rows.inputs, frequency))
     assert at(finder, finder.power(), frequency) < TRANSFORM
 
 
@@ -165,7 +165,7 @@ PURE = {1: [4.3], 2: [4.3, -6.8], 3: [3.3, -1.7, 2.2]}
 def test_the_strongest_wave_is_found_between_the_points_of_the_grid(dimension):
     inputs = np.random.default_rng(0).uniform(-0.5, 0.5, (400, dimension))
     rows = scaled(inputs, wave(inputs, PURE[dimension], 0.7))
-    finder = WaveFinder(rows, np.array([9.0, 9.0, 4.0])[:dimension], constant(rows))
+    finder = SinusoidFinder(rows, np.array([9.0, 9.0, 4.0])[:dimension], constant(rows))
     power = finder.power()
     frequency, share = finder.strongest(power, 2.0)
     np.testing.assert_allclose(frequency, PURE[dimension], atol=0.1)
@@ -175,7 +175,7 @@ def test_the_strongest_wave_is_found_between_the_points_of_the_grid(dimension):
 def test_slow_waves_are_passed_over():
     inputs = np.random.default_rng(0).uniform(-0.5, 0.5, (300, 2))
     rows = scaled(inputs, 3 * wave(inputs, [1.0, 1.0]) + wave(inputs, [2.0, 5.0]))
-    finder = WaveFinder(rows, np.array([9.0, 9.0]), constant(rows))
+    finder = SinusoidFinder(rows, np.array([9.0, 9.0]), constant(rows))
     assert np.linalg.norm(finder.strongest(finder.power(), 0.5)[0]) < 2
     np.testing.assert_allclose(finder.strongest(finder.power(), 3.0)[0], [2, 5], atol=0.3)
 
@@ -186,7 +186,7 @@ def test_waves_come_by_strength_and_noise_ends_them():
     true, sizes = np.array([7.3, 21.6, 3.9]), np.array([1.0, 0.6, 0.3])
     y = sum(size * wave(inputs, [f], f) for size, f in zip(sizes, true, strict=True)) + 0.2 * rng.normal(size=400)
     rows = scaled(inputs, y)
-    frequencies, shares = find_waves(WaveFinder(rows, np.array([40.0]), constant(rows)), inputs, 2.0, 24)
+    frequencies, shares = find_sinusoids(SinusoidFinder(rows, np.array([40.0]), constant(rows)), inputs, 2.0, 24)
     np.testing.assert_allclose(frequencies[:, 0], true, atol=0.1)
     np.testing.assert_allclose(shares, sizes**2 / 2 / y.var(), rtol=0.25)  # between points of the grid it is less
 
@@ -197,7 +197,7 @@ def test_noise_has_no_waves():
         rng = np.random.default_rng(seed)
         inputs = rng.uniform(-0.5, 0.5, (200, 1))
         rows = scaled(inputs, rng.normal(size=200))
-        found += len(find_waves(WaveFinder(rows, np.array([50.0]), constant(rows)), inputs, 2.0, 24)[0])
+        found += len(find_sinusoids(SinusoidFinder(rows, np.array([50.0]), constant(rows)), inputs, 2.0, 24)[0])
     assert found <= 3  # a threshold two units of log evidence above what the best of the grid has
 
 
@@ -210,7 +210,7 @@ def test_waves_of_weighted_rows_are_those_of_repeated_ones():
     again = np.repeat(np.arange(150), counts)
     repeated = ScaledRows(inputs[again], weighted.targets[again], np.ones(len(again)))
     one, other = (
-        find_waves(WaveFinder(rows, np.array([30.0]), constant(rows)), rows.inputs, 2.0, 24)
+        find_sinusoids(SinusoidFinder(rows, np.array([30.0]), constant(rows)), rows.inputs, 2.0, 24)
         for rows in (weighted, repeated)
     )
     np.testing.assert_allclose(one[0], other[0], atol=1e-3)
@@ -221,18 +221,18 @@ def test_the_number_of_waves_is_bounded_and_satellites_are_left_out():
     inputs = np.linspace(-0.5, 0.5, 300)[:, None]
     y = wave(inputs, [9.0]) * (1 + 0.4 * inputs[:, 0]) + 0.5 * wave(inputs, [25.0]) + 0.3 * wave(inputs, [40.0])
     rows = scaled(inputs, y)
-    frequencies, _ = find_waves(WaveFinder(rows, np.array([60.0]), constant(rows)), inputs, 2.0, 24)
+    frequencies, _ = find_sinusoids(SinusoidFinder(rows, np.array([60.0]), constant(rows)), inputs, 2.0, 24)
     apart = np.abs(np.subtract.outer(frequencies[:, 0], frequencies[:, 0]))[np.triu_indices(len(frequencies), 1)]
     assert (apart > 1).all()
-    few, _ = find_waves(WaveFinder(rows, np.array([60.0]), constant(rows)), inputs, 2.0, 2)
+    few, _ = find_sinusoids(SinusoidFinder(rows, np.array([60.0]), constant(rows)), inputs, 2.0, 2)
     assert len(few) <= 2
 
 
 def test_waves_end_when_nothing_is_left():
     inputs = np.random.default_rng(0).uniform(-0.5, 0.5, (64, 1))
     rows = scaled(inputs, wave(inputs, [5.0]))
-    finder = WaveFinder(rows, np.array([20.0]), np.hstack([constant(rows), rows.targets]))
-    assert not len(find_waves(finder, inputs, 2.0, 24)[0])
+    finder = SinusoidFinder(rows, np.array([20.0]), np.hstack([constant(rows), rows.targets]))
+    assert not len(find_sinusoids(finder, inputs, 2.0, 24)[0])
 
 
 # --- what a search reports ---------------------------------------------------------------------------------------

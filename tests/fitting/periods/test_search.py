@@ -309,7 +309,7 @@ def test_noise_has_no_fast_period():
 def test_progress_is_told():
     lines = []
     find_period(*make_series(), max_periods=1, report=lines.append)
-    assert any("waves stand out" in line for line in lines)
+    assert any("sinusoids stand out" in line for line in lines)
     assert any("log evidence" in line for line in lines)
 
 

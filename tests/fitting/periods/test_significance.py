@@ -7,8 +7,8 @@ from scipy.optimize import minimize_scalar
 
 from torusgp.fitting.periods import TrendColumns
 from torusgp.fitting.periods._significance import Contrasts, _neighbours, _powers, contrasts
+from torusgp.fitting.periods._sinusoids import Block, Fit, ScaledRows, SinusoidModel
 from torusgp.fitting.periods._trend import FEWEST_TURNS
-from torusgp.fitting.periods._waves import Block, Fit, ScaledRows, WaveModel
 
 OPTIMISER = 1e-3  # of a log evidence: where the simplex search stops
 
@@ -28,11 +28,11 @@ def integrated(x, known, extra):
     return np.log(areas[0] / areas[1])
 
 
-def evidence(x, known, squares=0.0, n_waves=1, n_outputs=1):
+def evidence(x, known, squares=0.0, n_sinusoids=1, n_outputs=1):
     """Gain of equal waves with so many known neighbours each."""
-    ratios, counts = np.full((n_waves, n_outputs), x), np.full((n_waves, 1), known)
-    squares = np.broadcast_to(np.reshape(squares, (-1, 1)), (n_waves, 1))
-    return Contrasts(ratios, counts, squares).gain(np.ones(n_waves, bool))
+    ratios, counts = np.full((n_sinusoids, n_outputs), x), np.full((n_sinusoids, 1), known)
+    squares = np.broadcast_to(np.reshape(squares, (-1, 1)), (n_sinusoids, 1))
+    return Contrasts(ratios, counts, squares).gain(np.ones(n_sinusoids, bool))
 
 
 @pytest.mark.parametrize("x", [2.0, 7.0, 40.0])
@@ -44,7 +44,7 @@ def test_evidence_of_one_wave_is_the_largest_integral(x, known):
 
 def test_evidence_of_equal_waves_adds_up():
     one = evidence(20.0, 6)
-    assert evidence(20.0, 6, n_waves=3) == pytest.approx(3 * one, abs=3 * OPTIMISER)
+    assert evidence(20.0, 6, n_sinusoids=3) == pytest.approx(3 * one, abs=3 * OPTIMISER)
     assert evidence(20.0, 6, n_outputs=2) == pytest.approx(2 * one, abs=2 * OPTIMISER)
 
 
@@ -55,7 +55,7 @@ def test_evidence_rises_with_the_power_and_with_what_is_known_of_the_noise():
 
 @pytest.mark.parametrize("x", [0.0, 0.3, 1.0])
 def test_waves_like_their_neighbours_gain_nothing(x):
-    assert evidence(x, 8, np.arange(1.0, 5), n_waves=4) == pytest.approx(0, abs=0.02)
+    assert evidence(x, 8, np.arange(1.0, 5), n_sinusoids=4) == pytest.approx(0, abs=0.02)
 
 
 def test_only_chosen_waves_count():
@@ -123,7 +123,7 @@ def make_model(dimension, n=200, noise=0.5, n_outputs=2, turns=7.3):
     phases = 2 * np.pi * inputs @ basis.T
     y = np.stack([np.sin(phases + i).sum(axis=1) + np.cos(phases.sum(axis=1)) for i in range(n_outputs)], axis=1)
     rows = make_rows(inputs, y + noise * rng.normal(size=y.shape), rng.uniform(0.5, 2, n))
-    model = WaveModel(rows, TrendColumns.slow(dimension))
+    model = SinusoidModel(rows, TrendColumns.slow(dimension))
     return model, (Block(indices, basis, np.ones(basis.shape, bool), np.ones(dimension)),)
 
 
@@ -188,7 +188,7 @@ def test_a_wave_at_the_nyquist_frequency_has_a_power_although_its_sine_is_none()
     rng = np.random.default_rng(0)
     inputs = (np.arange(40) / 39 - 0.5)[:, None]
     y = 2.0 * (-1.0) ** np.arange(40) + rng.normal(size=40)
-    model = WaveModel(make_rows(inputs, y), TrendColumns.slow(1))
+    model = SinusoidModel(make_rows(inputs, y), TrendColumns.slow(1))
     block = Block(np.array([[1]]), np.array([[19.5]]), np.ones((1, 1), bool), np.ones(1))
     assert gain_of(model, (block,)) > 5
 
@@ -196,7 +196,7 @@ def test_a_wave_at_the_nyquist_frequency_has_a_power_although_its_sine_is_none()
 def test_gain_does_not_depend_on_the_scale_of_targets_or_weights():
     model, blocks = make_model(1)
     rows = model.rows
-    scaled = WaveModel(ScaledRows(rows.inputs, 3 * rows.targets, 5 * rows.weight), model.trend)
+    scaled = SinusoidModel(ScaledRows(rows.inputs, 3 * rows.targets, 5 * rows.weight), model.trend)
     assert gain_of(scaled, blocks) == pytest.approx(gain_of(model, blocks), abs=2 * OPTIMISER)
 
 
@@ -217,7 +217,7 @@ def test_only_the_last_block_is_judged():
 def test_a_random_walk_gains_nothing_at_its_strongest_wave():
     y = np.cumsum(np.random.default_rng(3).normal(size=300))
     inputs = (np.arange(300) / 299 - 0.5)[:, None]
-    model = WaveModel(make_rows(inputs, y), TrendColumns.slow(1))
+    model = SinusoidModel(make_rows(inputs, y), TrendColumns.slow(1))
     power = [squares_left(model.rows, np.hstack([model.columns(()), pair(model.rows, [f])]))[0] for f in range(2, 40)]
     frequency = 2.0 + int(np.argmin(power))
     block = Block(np.array([[1]]), np.array([[frequency]]), np.ones((1, 1), bool), np.ones(1))
@@ -232,7 +232,7 @@ def test_stripes_gain_along_one_direction_only():
     basis = np.array([[7.0, 1.0], [-2.0, 9.5]])
     block = Block(np.array([[1, 0], [2, 0], [0, 1], [1, 1]]), basis, np.ones((2, 2), bool), np.ones(2))
     phase = 2 * np.pi * inputs @ basis[0]
-    model = WaveModel(
+    model = SinusoidModel(
         make_rows(inputs, np.sin(phase) + np.cos(2 * phase) + 0.5 * rng.normal(size=300)), TrendColumns.slow(2)
     )
     found = contrasts(model, Fit((block,), model.start((block,)), np.nan))

@@ -23,6 +23,7 @@ from torusgp.tables.models import (
     to_plain,
     words_of_the_command,
 )
+from torusgp.tables.models._choice import Options, choose_inputs
 from torusgp.tables.models._correlation import _Smoother, unseen_noise_variance
 from torusgp.tables.models._errors import length_scales
 from torusgp.tables.models._holdout import hold_out
@@ -288,7 +289,7 @@ class TestTables:
         assert labels[:2] == ["hours (period 24)", "hours (period 24) \N{MULTIPLICATION SIGN} hours (period 168)"]
 
     @pytest.mark.parametrize(
-        "options", [{"periods": {"t": "auto"}}, {"learn_period": "t"}, {"periods": {"t": 11.6}, "learn_period": ["t"]}]
+        "options", [{"periods": {"t": "auto"}}, {"terms": "circle(t, auto)"}, {"terms": "circle(t, 11.6, learned)"}]
     )
     def test_a_period_is_learned(self, options):
         t = np.sort(np.random.default_rng(0).uniform(0, 300, 400))
@@ -326,23 +327,22 @@ class TestTables:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({}, r"Nothing to learn from: .*periods=\{'hour': 24\}.*calendar=\{'time': \['day', 'week', 'year'\]\}"),
+            ({"inputs": []}, r"Nothing to learn from: .*periods=\{'hour': 24\}.*calendar=\{'time': \['day', 'week'"),
             ({"periods": {"hour": "often"}}, "period of 'hour' must be a positive number or 'auto', got 'often'"),
             ({"periods": {"hour": 0}}, "must be a positive number or 'auto', got 0"),
             ({"periods": {"hour": [24, 24.0]}}, "'hour' is given the period 24 twice"),
             ({"periods": {"huor": 24}}, "Did you mean 'hour'"),
-            ({"periods": {"time": 24}}, "holds times, such as 2024-01-01"),
+            ({"periods": {"time": 24}}, "contains times, such as 2024-01-01"),
             ({"periods": {"y": 24}}, "'y' is the target"),
             ({"calendar": {"time": ["dya"]}}, "calendar of 'time' is dya: cycles must be"),
             ({"calendar": {"time": ["day"], "hour": ["day"]}}, "must name one column"),
             ({"calendar": {"hour": ["day"]}}, "the table, row 1: 0.0 in column 'hour' is not a time"),
             ({"calendar": {"time": ["day"]}, "timezone": "Nowhere"}, "timezone 'Nowhere' is not known"),
             ({"calendar": {"time": ["day"]}, "redundancy": 0.5}, "redundancy must be 'auto' or a number"),
-            ({"periods": {"hour": 24}, "terms": "hour"}, "terms must be an expression such as"),
+            ({"periods": {"hour": 24}, "terms": 24}, "terms must be a formula such as"),
             ({"periods": {"hour": 24}, "terms": Slope(0)}, "terms name columns of the table, got the position 0"),
             ({"periods": {"hour": 24}, "terms": Slope("huor")}, "Did you mean 'hour'"),
             ({"periods": {"hour": 24}, "terms": Slope("y")}, "'y' is the target"),
-            ({"periods": {"hour": 24}, "terms": Circle("hour", "auto")}, "has a period to be found or learned"),
             ({"periods": {"hour": 24}, "terms": Category("hour")}, "'hour' has a period or is the time"),
             (
                 {"calendar": {"time": ["day"]}, "terms": Category("hour") + Line("hour")},
@@ -371,11 +371,17 @@ class TestTables:
             TableModel("y", {"hour_of_day": 24}, {"time": ["day"]}).fit(frame)
 
     def test_inputs_survive_json(self):
-        inputs = TableInputs.from_options({"a": [2, "auto"], "b": 3}, {"t": ["day", "year"]}, None, "UTC", "c")
-        assert TableInputs.from_json(to_plain(inputs.to_json())) == inputs
-        assert inputs.names == ["a", "b", "c", "hour_of_day", "day_of_year"]
-        assert inputs.circles == ["a", "a", "b", "c", "hour_of_day", "day_of_year"]
-        assert inputs.periods == [2.0, "auto", 3.0, "auto", 24.0, 365.25]
+        options = Options(
+            "y", None, "slope(time) + circle(c, auto)", {"a": [2, "auto"], "b": 3}, {"t": ["day", "year"]}
+        )
+        frame = pd.DataFrame({name: np.arange(40.0) for name in "abcy"})
+        frame["t"] = pd.date_range("2024-01-01", periods=40, freq="h")
+        inputs = choose_inputs(options, frame, "the table")
+        again = TableInputs.from_json(to_plain(inputs.to_json()))
+        assert again.to_json() == inputs.to_json()
+        assert inputs.names == ["a", "b", "hour_of_day", "day_of_year", "t", "c"]
+        assert [circle.input for circle in again.circles] == ["a", "a", "b", "hour_of_day", "day_of_year", "c"]
+        assert [circle.period for circle in again.circles] == [2.0, "auto", 3.0, 24.0, 365.25, "auto"]
         assert inputs.time == "t"
 
 
@@ -521,7 +527,7 @@ class TestFiles:
         assert loaded.scores_ == table.scores_
         assert loaded.notes_ == {"data": "here"}
         assert loaded.n_effective_ == table.n_effective_
-        assert {**loaded.get_params(), "learn_period": ()} == table.get_params()
+        assert loaded.get_params() == table.get_params()
         plain = TorusGPRegressor.load(tmp_path / "model.npz")
         np.testing.assert_array_equal(plain.coef_, table.model_.coef_)
 
@@ -691,7 +697,7 @@ class TestWorthlessModels:
         rng = np.random.default_rng(0)
         t = np.sort(rng.uniform(0, 400, 500))
         frame = pd.DataFrame({"t": t, "y": np.cos(2 * np.pi * t / 0.5723) + 0.1 * rng.normal(size=500)})
-        table = TableModel("y", {"t": 0.6}, learn_period="t", n_components=101)
+        table = TableModel("y", terms="circle(t, 0.6, learned)", n_components=101)
         with pytest.warns(UserWarning, match="explains nothing"):
             table.fit_and_evaluate(frame)
         (found,) = table.summary()["inputs"]

@@ -58,7 +58,7 @@ def all_columns(model, X):
     return np.hstack([fourier, fitted.plain(X.to_numpy())])
 
 
-INPUTS = TableInputs.from_options({"x": 1.0, "w": 7.0}, None, "t", None, (), terms=Slope("t"))
+INPUTS = TableInputs(Circle("x", 1.0) * Circle("w", 7.0) + Slope("t"), None, "t", None)
 
 
 @pytest.mark.filterwarnings("ignore:The .* columns leave out")
@@ -122,7 +122,7 @@ def fitted(sales):
 class TestTables:
     def test_forecasts_of_what_grows(self, sales, fitted):
         plain = TableModel("sales", calendar={"date": ["week", "year"]}, n_components=101)
-        with pytest.warns(UserWarning, match=r"level has changed.*above.*terms=Slope\('time'\)"):
+        with pytest.warns(UserWarning, match=r"level has changed.*above.*terms='slope\(time\)'"):
             plain.fit_and_evaluate(sales, start="2023-01-01")
         assert plain.scores_.coverage < 0.85
         assert plain.scores_.is_biased
@@ -194,9 +194,9 @@ class TestTables:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"periods": {"x": 7}}, "terms have 'time', but nothing orders the rows: name the column"),
+            ({"periods": {"x": 7}}, "time needs a column of times, but the table has none"),
             ({"periods": {"x": 7}, "time": "same"}, "The plain column 'same' has one distinct value"),
-            ({"periods": {"x": 7}, "time": "y"}, "cannot be the time of a term"),
+            ({"periods": {"x": 7}, "time": "y"}, "is the target, so it cannot be an input"),
         ],
     )
     def test_what_is_wrong_is_told(self, options, message):
@@ -224,7 +224,7 @@ class TestTables:
 class TestWarnings:
     def test_part_of_a_season_is_no_trend(self, sales):
         table = TableModel("sales", calendar={"date": ["week", "year"]}, terms=Slope("time"), n_components=51)
-        with pytest.warns(UserWarning, match=r"less than one turn of year, .* Leave out terms=Slope"):
+        with pytest.warns(UserWarning, match=r"less than one turn of year, .* Leave out terms='slope"):
             table.fit(sales[:200])
         with warnings.catch_warnings():
             warnings.filterwarnings("error", message=".*less than one turn")
@@ -243,4 +243,4 @@ class TestWarnings:
         runs = [str(one.message) for one in told if "come in runs" in str(one.message)]
         assert len(runs) == 1
         assert f"longer than {len(frame)} rows can tell" in runs[0]
-        assert "terms=Slope('time')" in runs[0]
+        assert "terms='slope(time)'" in runs[0]

@@ -137,8 +137,9 @@ class TestTerms:
         t, x = np.sort(rng.uniform(0, 300, 500)), rng.uniform(size=500)
         y = np.sin(2 * np.pi * t / 11.7) + 3 * x + 0.3 * rng.normal(size=500)
         data = pd.DataFrame({"t": t, "x": x, "y": y, "hour": rng.uniform(0, 24, 500)})
-        for options in ({"periods": {"t": "auto"}}, {"periods": {"t": 11.65, "hour": 24}, "learn_period": "t"}):
-            table = TableModel("y", terms=Slope("x"), **options).fit(data)
+        about = Circle("t", 11.65, period_bounds=(6.0, 24.0)) * Circle("hour", 24)
+        for options in ({"periods": {"t": "auto"}, "terms": Slope("x")}, {"terms": about + Slope("x")}):
+            table = TableModel("y", **options).fit(data)
             found = table.summary()["inputs"][0]
             assert abs(found["period"] - 11.7) < 4 * found["period_std"] < 0.2
             assert table.slopes_[0].slope == pytest.approx(3, abs=4 * table.slopes_[0].std)

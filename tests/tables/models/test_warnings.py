@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from tests.published_data import needs_demand
-from torusgp import Slope
+from torusgp import Circle, Line, Slope
 from torusgp.data.datasets import load_electricity_demand
 from torusgp.tables.models import TableModel
 from torusgp.tables.models._inputs import TableInputs
@@ -34,7 +34,7 @@ def make_load(n_days, seed=2):
 
 class TestFewTurns:
     def calendar(self, *cycles):
-        return TableInputs.from_options(None, {"time": cycles}, None, None, ())
+        return TableInputs(Line("time"), ("time", cycles), "time", None)
 
     @pytest.mark.parametrize(
         ("periods", "step", "cycles", "few"),
@@ -56,7 +56,8 @@ class TestFewTurns:
         assert few_turns(inputs, None) == []
 
     def test_periods_of_the_column_that_orders_rows(self):
-        inputs = TableInputs.from_options({"t": [24, "auto", 168], "phi": 360}, None, "t", None, ())
+        model = Circle("t", 24) * Circle("t", "auto") * Circle("t", 168) * Circle("phi", 360)
+        inputs = TableInputs(model, None, "t", None)
         found = turns_of(inputs, pd.Series(np.arange(240.0), name="t"))
         assert [(turns.name, turns.number) for turns in found] == [("24", 10.0), ("168", 240 / 168)]
         assert [str(turns) for turns in found if turns.are_few] == ["1.4 periods of 't' (168)"]
@@ -185,8 +186,8 @@ class TestErrorBars:
         one = TableModel("mag", {"time": "auto"}, noise="error", n_components=21)
         (message,) = told_by(one.fit, star)
         assert f"The noise is {one.noise_factor_:.3g} times what 'error' says" in message
-        assert "give periods={'time': ['auto', 'auto']} with max_interaction=1." in message
-        both = TableModel("mag", {"time": ["auto", "auto"]}, noise="error", max_interaction=1, n_components=41)
+        assert "give terms='circle(time, auto) + circle(time, auto)'." in message
+        both = TableModel("mag", terms="circle(time, auto) + circle(time, auto)", noise="error", n_components=41)
         assert told_by(both.fit, star) == []
         assert both.noise_factor_ == pytest.approx(1.0, abs=0.15)
 

@@ -3,10 +3,18 @@ import sys
 import matplotlib
 import numpy as np
 import pytest
-from scipy.stats import binom, norm
+from scipy.stats import binom, kstest, norm
 
 from torusgp import BayesianFeatureRegressor, Category, Circle, IndexSetFourierFeatures, Line, Slope, TorusGPRegressor
-from torusgp.views.plotting import CalibrationDisplay, PredictionDisplay, ResidualDisplay, SpectrumDisplay
+from torusgp.views.analysis import sobol_indices
+from torusgp.views.plotting import (
+    CalibrationDisplay,
+    EffectDisplay,
+    PartsDisplay,
+    PredictionDisplay,
+    ResidualDisplay,
+    SpectrumDisplay,
+)
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
@@ -39,7 +47,7 @@ def model():
 
 class TestPrediction:
     def test_a_line_shows_mean_and_band(self, model):
-        display = PredictionDisplay.from_estimator(model, features=0, at=[0.0, 2.5], n_points=50).plot(coverage=0.8)
+        display = PredictionDisplay.from_estimator(model, features=0, at=[0.0, 2.5], n_points=50, coverage=0.8).plot()
         points = np.column_stack([np.linspace(0, 24, 50), np.full(50, 2.5)])
         mean, std = model.predict(points, return_std=True)
         np.testing.assert_allclose(display.mean, mean, atol=ROUNDING)
@@ -134,7 +142,7 @@ class TestPrediction:
             PredictionDisplay.from_estimator(model, at=[1.0])
         line = PredictionDisplay.from_estimator(model, features=0)
         with pytest.raises(ValueError, match="between 0 and 1"):
-            line.plot(coverage=95)
+            PredictionDisplay.from_estimator(model, features=0, coverage=95)
         with pytest.raises(ValueError, match="one axes"):
             line.plot(plt.subplots(2)[1])
 
@@ -202,6 +210,51 @@ class TestResidual:
         assert figure.axes == [ax]
         with pytest.raises(ValueError, match="one axes or two"):
             display.plot(plt.subplots(3)[1])
+
+
+@pytest.fixture(scope="module", params=["poisson", "gamma", "bernoulli"])
+def case(request):
+    rng = np.random.default_rng(0)
+    hour = rng.uniform(0, 24, (1200, 1))
+    f = 0.3 + np.cos(2 * np.pi * hour[:, 0] / 24)
+    draws = {
+        "poisson": lambda: rng.poisson(np.exp(f)),
+        "gamma": lambda: rng.gamma(1.5, np.exp(f) / 1.5),
+        "bernoulli": lambda: rng.uniform(size=1200) < 1 / (1 + np.exp(-f)),
+    }
+    y = draws[request.param]().astype(float)
+    return TorusGPRegressor(Circle(0, 24), likelihood=request.param).fit(hour[:600], y[:600]), hour[600:], y[600:]
+
+
+class TestOtherLikelihoods:
+    """Bands, residuals and calibration are those of the likelihood, not of a normal distribution."""
+
+    def test_the_band_has_the_quantiles_as_ends(self, case):
+        model, X, y = case
+        display = PredictionDisplay.from_estimator(model, X, y, coverage=0.8, n_points=20).plot()
+        np.testing.assert_allclose(
+            np.stack(display.band, axis=1), model.predict_quantiles(display.grid[0][:, None], [0.1, 0.9])
+        )
+        assert display.band[0].min() >= 0
+
+    def test_effects_and_parts_are_on_the_scale_of_the_function(self, case):
+        model, _, _ = case
+        scale = model.likelihood_.scale_name
+        display = EffectDisplay.from_estimator(model, 0, n_points=24)
+        assert display.target == PartsDisplay.from_estimator(model).target == f"{scale} of target"
+        latent = model.predict_latent(np.asarray(display.grid[0])[:, None])
+        np.testing.assert_allclose(display.mean - display.mean.mean(), latent - latent.mean(), atol=1e-8)
+        assert EffectDisplay.from_estimator(model, 0, n_points=24, target="rides").target == "rides"
+        shares = sobol_indices(model)
+        assert shares.total_order[0] == pytest.approx(1.0)
+
+    def test_residuals_are_standard_normal_and_intervals_calibrated(self, case):
+        model, X, y = case
+        residuals = ResidualDisplay.from_estimator(model, X, y).residuals
+        assert kstest(residuals, "norm").pvalue > 1e-3
+        display = CalibrationDisplay.from_estimator(model, X, y)
+        spread = np.sqrt(display.nominal * (1 - display.nominal) / display.n_samples)
+        assert (np.abs(display.coverage - display.nominal) < 4 * spread).all()
 
 
 class TestSpectrum:

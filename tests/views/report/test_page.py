@@ -203,11 +203,11 @@ class TestNumbers:
         assert "not drawn" not in page("seasons").section("spectrum").all_text()
 
     def test_the_constant_is_no_wave(self):
-        n_waves = len(case("seasons")[0].index_set_.frequencies) - 1
+        n_sinusoids = len(case("seasons")[0].index_set_.frequencies) - 1
         text = page("seasons").section("spectrum").all_text()
-        assert f"a constant and of waves of {n_waves} frequencies" in text
-        assert f"Of {n_waves} frequencies, " in text
-        assert f"a constant, and cosine and sine of {n_waves} waves" in page("seasons").facts()["columns"][0].text
+        assert f"a constant and of waves of {n_sinusoids} frequencies" in text
+        assert f"Of {n_sinusoids} frequencies, " in text
+        assert f"a constant, and cosine and sine of {n_sinusoids} waves" in page("seasons").facts()["columns"][0].text
 
 
 class TestCharts:

@@ -176,11 +176,11 @@ def test_what_to_do_about_a_level_that_changes_is_what_the_fit_says(tmp_path):
     table.save(tmp_path / "model.npz")
     (message,) = (str(one.message) for one in caught if "The level has changed" in str(one.message))
     remedy = message[message.index("If it goes on") :]
-    assert "--slope time" in remedy
+    assert '--terms "slope(time)"' in remedy
     with words_of_the_command():
         assert remedy in text_of(make_page(tmp_path))
 
 
 def test_a_level_that_stays_needs_no_advice(correlated):
-    assert "--slope time" not in text_of(make_page(correlated[1]))
-    assert "Slope(" not in text_of(make_page(correlated[1]))
+    assert '--terms "slope(time)"' not in text_of(make_page(correlated[1]))
+    assert "slope(time)" not in text_of(make_page(correlated[1]))

@@ -36,20 +36,20 @@ class PerforatedPlate:
 
 @dataclass(frozen=True)
 class LatticeImage:
-    """A sum of waves on a lattice, with noise.
+    """A sum of sinusoids on a lattice, with noise.
 
     Attributes
     ----------
     image : ndarray of shape (n_rows, n_columns)
         Signal and noise; the mean over many images is zero.
     signal : ndarray of shape (n_rows, n_columns)
-        The waves alone.
+        The sinusoids alone.
     cell : ndarray of shape (2, 2)
         Lattice vectors in rows, as they were given.
-    frequencies : ndarray of shape (n_waves, 2)
-        Frequency of each wave, in cycles per pixel along rows and columns.
-    amplitudes : ndarray of shape (n_waves,)
-        Amplitude of each wave.
+    frequencies : ndarray of shape (n_sinusoids, 2)
+        Frequency of each sinusoid, in cycles per pixel along rows and columns.
+    amplitudes : ndarray of shape (n_sinusoids,)
+        Amplitude of each sinusoid.
     noise_std : float
         Standard deviation of the noise, in the units of the image.
     """
@@ -136,7 +136,7 @@ def make_perforated_plate(
 def make_lattice_image(
     cell, shape=(130, 130), amplitudes=(1.0, 0.5, 0.25), *, noise=1.0, hexagonal=False, random_state=0
 ):
-    r"""Waves along the shortest reciprocal vectors of a lattice, with overtones, random phases and noise.
+    r"""Sinusoids along the shortest reciprocal vectors of a lattice, with overtones, random phases and noise.
 
     .. math:: f(x) = \sum_{g} \sum_{h = 1}^{H} a_h \cos(2 \pi h \, g \cdot x + \varphi_{g h})
 
@@ -147,12 +147,12 @@ def make_lattice_image(
     shape : pair of int, default=(130, 130)
         Rows and columns.
     amplitudes : sequence of float, default=(1.0, 0.5, 0.25)
-        Amplitudes :math:`a_h` of a wave and its overtones, the same in every direction. Overtones beyond half a cycle
-        per pixel look like slower waves.
+        Amplitudes :math:`a_h` of a sinusoid and its overtones, the same in every direction. Overtones beyond half a
+        cycle per pixel look like slower ones.
     noise : float, default=1.0
         Standard deviation of the noise, as a multiple of the signal's over the image.
     hexagonal : bool, default=False
-        Waves along the three shortest directions g instead of two: on a hexagonal lattice these are equally short.
+        Sinusoids along the three shortest directions g instead of two: on a hexagonal lattice these are equally short.
     random_state : int, default=0
         Seed of the phases and of the noise.
 

@@ -1,4 +1,4 @@
-"""Chunks of rows: what they hold, how they are told apart, and how they are put together."""
+"""Chunks of rows: what they hold, how they are recognised, and how they are put together."""
 
 import hashlib
 import zlib

@@ -8,7 +8,7 @@ pandas and pyarrow are imported when a file is read; install them with ``pip ins
 """
 
 from torusgp.data.tables._columns import AUTO, checked_column, complete_rows
-from torusgp.data.tables._errors import TableError, one_line, short
+from torusgp.data.tables._errors import TableError, did_you_mean, one_line, short
 from torusgp.data.tables._files import (
     PARQUET_SUFFIXES,
     as_written,
@@ -31,6 +31,7 @@ __all__ = [
     "checked_column",
     "comma_column",
     "complete_rows",
+    "did_you_mean",
     "holds_numbers",
     "import_pandas",
     "is_text",

@@ -4,12 +4,14 @@ Sums (``add_weighted``, ``add``, ``gram``, ``moments``) are gathered from data a
 predictors (``mean``, ``variance``, ``gradient``, ...) evaluate a posterior, and algebras (``factor``) factor its
 precision. ``dense`` is the reference;
 ``finufft`` gives the same in a time that hardly depends on the number of components, for up to three dimensions, and
-``type3`` for any number of axes that up to three inputs feed; ``torch`` is the dense one on a GPU. PyTorch is imported
+``type3`` for any number of axes that up to three inputs feed; ``blocks`` transforms pairs of axes for additive models
+of many; ``torch`` is the dense one on a GPU. PyTorch is imported
 when it is asked for, by its name or by a device. What they take as points is what ``locate`` makes of coordinates.
 """
 
 import numpy as np
 
+from torusgp.engine.backends._blocks import BlockPredictor, BlockSums, block_costs
 from torusgp.engine.backends._dense import DensePredictor, GramSums
 from torusgp.engine.backends._lapack import LapackAlgebra, LapackFactor
 from torusgp.engine.backends._nufft import ModeSums, NufftPredictor
@@ -34,8 +36,8 @@ from torusgp.engine.backends._type3 import (
     can_list_pairs,
 )
 
-BACKENDS = ("dense", "finufft", "type3", "torch")
-TRANSFORMS = ("finufft", "type3")  # whose passes over rows are cheap, and whose sums have a tolerance
+BACKENDS = ("dense", "finufft", "type3", "blocks", "torch")
+TRANSFORMS = ("finufft", "type3", "blocks")  # whose passes over rows are cheap, and whose sums have a tolerance
 
 _NUFFT_DIMENSIONS = 3
 _MEMORY = 2**30  # bytes that the transform's own grid may take
@@ -46,6 +48,8 @@ __all__ = [
     "BACKENDS",
     "MANY_ROWS",
     "TRANSFORMS",
+    "BlockPredictor",
+    "BlockSums",
     "DensePredictor",
     "GramSums",
     "InputSpace",
@@ -74,7 +78,7 @@ def choose_backend(backend, frequencies, n_samples, device=None, space=None, ext
 
     Parameters
     ----------
-    backend : {"auto", "dense", "finufft", "type3", "torch"}
+    backend : {"auto", "dense", "finufft", "type3", "blocks", "torch"}
         What the user asks for.
     frequencies : ndarray of int, shape (n_frequencies, dimension)
         Frequencies of the columns.
@@ -133,6 +137,9 @@ def choose_backend(backend, frequencies, n_samples, device=None, space=None, ext
         )
     if extent is not None and 0 < n_inputs <= min(MOST_INPUTS, dimension - 1) and can_list_pairs(frequencies):
         costs["type3"] = _type3_cost(frequencies, n_samples, space.turns(frequencies, extent))
+    n_single = np.count_nonzero(np.count_nonzero(frequencies, axis=1) <= 1)
+    if not on_gpu and dimension > 1 and 2 * n_single > len(frequencies):
+        costs["blocks"] = min(block_costs(frequencies, n_samples).values())
     name = min(costs, key=lambda one: (costs[one], one))
     return "torch" if on_gpu and name == "dense" else name
 
@@ -163,6 +170,8 @@ def make_sums(name, frequencies, n_outputs, tolerance, n_threads, device=None, p
         raise ValueError(f"precision={precision!r} needs backend='torch': backend={name!r} sums in 'float64'.")
     if name == "dense":
         return GramSums(frequencies, n_outputs)
+    if name == "blocks":
+        return BlockSums(frequencies, n_outputs, tolerance, n_threads)
     if name == "type3":
         return Type3Sums(frequencies, n_outputs, space, tolerance, n_threads)
     return ModeSums(frequencies, n_outputs, tolerance, n_threads)
@@ -176,6 +185,8 @@ def make_predictor(name, frequencies, posterior, n_threads, device=None, space=N
         return TorchPredictor(frequencies, posterior, device)
     if name == "dense":
         return DensePredictor(frequencies, posterior)
+    if name == "blocks":
+        return BlockPredictor(frequencies, posterior, n_threads)
     if name == "type3":
         return Type3Predictor(frequencies, posterior, space, n_threads)
     return NufftPredictor(frequencies, posterior, n_threads)

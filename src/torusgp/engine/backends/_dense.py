@@ -14,7 +14,7 @@ _CHUNK_BYTES = 2**25  # columns of a chunk of rows
 _BLOCK_ENTRIES = 2**22  # entries of the Gram matrix that are gathered at once
 
 
-def _chunks(n_rows, n_columns):
+def row_chunks(n_rows, n_columns):
     step = max(64, _CHUNK_BYTES // (8 * n_columns))
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))
@@ -82,7 +82,7 @@ class GramSums(ColumnSums):
         """Add rows: phases (n, dimension), precision (n,), which may be negative, weighted targets (n, n_outputs)."""
         scale = np.sqrt(np.maximum(precision, 0.0))[:, None]
         buffer = np.empty((0, 0))
-        for rows in _chunks(len(phases), len(self._gram)):
+        for rows in row_chunks(len(phases), len(self._gram)):
             size = rows.stop - rows.start
             if len(buffer) < size:
                 buffer = np.empty((size, len(self._gram)))
@@ -159,14 +159,21 @@ class DensePredictor:
     def mean(self, phases, weights):
         """Values of functions with these weights, shape (n, n_functions)."""
         result = np.empty((len(phases), weights.shape[1]))
-        for rows in _chunks(len(phases), len(weights)):
+        for rows in row_chunks(len(phases), len(weights)):
             result[rows] = columns(phases[rows], self.frequencies) @ weights
+        return result
+
+    def adjoint(self, phases, values):
+        """Sums over points of the columns times values, shape (n_columns, n_functions): the transpose of `mean`."""
+        result = np.zeros((2 * len(self.frequencies) - 1, values.shape[1]))
+        for rows in row_chunks(len(phases), len(result)):
+            result += columns(phases[rows], self.frequencies).T @ values[rows]
         return result
 
     def variance(self, phases, output):
         """Posterior variance of one output: the squared norm of L^-1 R phi, which never cancels."""
         result = np.empty(len(phases))
-        for rows in _chunks(len(phases), 2 * len(self.frequencies)):
+        for rows in row_chunks(len(phases), 2 * len(self.frequencies)):
             result[rows] = (self._whitened(columns(phases[rows], self.frequencies), output) ** 2).sum(axis=0)
         return result
 
@@ -185,7 +192,7 @@ class DensePredictor:
     def gradient(self, phases, weights, waves):
         """Derivatives along inputs: ``waves`` (n_inputs, n_frequencies) are the wave numbers along each of them."""
         result = np.empty((len(phases), len(waves), weights.shape[1]))
-        for rows in _chunks(len(phases), len(weights)):
+        for rows in row_chunks(len(phases), len(weights)):
             derivative = self._derivative(phases[rows])
             for i, wave in enumerate(waves):
                 result[rows, i] = derivative @ (weights * per_column(wave)[:, None])
@@ -194,7 +201,7 @@ class DensePredictor:
     def gradient_variance(self, phases, waves, output):
         """Posterior variances of the derivatives along inputs."""
         result = np.empty((len(phases), len(waves)))
-        for rows in _chunks(len(phases), 2 * len(self.frequencies)):
+        for rows in row_chunks(len(phases), 2 * len(self.frequencies)):
             derivative = self._derivative(phases[rows])
             for i, wave in enumerate(waves):
                 result[rows, i] = (self._whitened(derivative * per_column(wave), output) ** 2).sum(axis=0)
@@ -219,7 +226,7 @@ class DensePredictor:
         ndarray of shape (n, dimension)
         """
         result = np.empty(phases.shape)
-        for rows in _chunks(len(phases), 2 * len(weights)):
+        for rows in row_chunks(len(phases), 2 * len(weights)):
             features = columns(phases[rows], self.frequencies)
             slope = targets[rows] @ weights.T - features @ quadratic  # in the columns
             by_angle = features[:, 1::2] * slope[:, 2::2] - features[:, 2::2] * slope[:, 1::2]

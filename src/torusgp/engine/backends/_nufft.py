@@ -12,7 +12,7 @@ from functools import lru_cache
 import finufft
 import numpy as np
 
-from torusgp.engine.backends._dense import DensePredictor, RowSums, stored_count
+from torusgp.engine.backends._dense import DensePredictor, RowSums, per_column, stored_count
 from torusgp.engine.backends._threads import count_threads
 from torusgp.kernels.product import to_phases
 
@@ -185,11 +185,8 @@ class NufftPredictor(DensePredictor):
 
     def gradient(self, phases, weights, waves):
         """Derivatives along inputs: ``waves`` (n_inputs, n_frequencies) are the wave numbers along each of them."""
-        # d/dt (a cos + b sin) = wave (b cos - a sin)
-        turned = np.empty_like(weights)
-        turned[0] = 0.0
-        turned[1::2], turned[2::2] = weights[2::2], -weights[1::2]
-        parts = [self.mean(phases, turned * np.repeat(wave, 2)[1:, None]) for wave in waves]
+        turned = turned_weights(weights)
+        parts = [self.mean(phases, turned * per_column(wave)[:, None]) for wave in waves]
         return np.stack(parts, axis=1)
 
     def gradient_variance(self, phases, waves, output):
@@ -279,6 +276,14 @@ class NufftPredictor(DensePredictor):
         return {**self.__dict__, "_variances": {}}
 
 
+def turned_weights(weights):
+    """Weights of the derivative: d/dt (a cos + b sin) = wave number times (b cos - a sin)."""
+    turned = np.empty_like(weights)
+    turned[0] = 0.0
+    turned[1::2], turned[2::2] = weights[2::2], -weights[1::2]
+    return turned
+
+
 def of_size_one(weighted, precision):
     """Sizes of weighted targets beside the precisions, and them over these: errors are relative to the larger."""
     sizes = np.abs(weighted).max(axis=0, initial=0.0) / (np.abs(precision).max(initial=0.0) or 1.0)
@@ -331,7 +336,7 @@ def moments_of_modes(values):
     return np.stack([values.T.real, values.T.imag], axis=1).reshape(2 * values.shape[1], -1)[_kept(values.shape[1])]
 
 
-def collapse(covariance, size, places, wave=None):
+def collapse(covariance, size, places, factors=None):
     """Modes of a quadratic form of the columns, or of their derivatives: its terms summed over equal modes.
 
     Parameters
@@ -342,13 +347,13 @@ def collapse(covariance, size, places, wave=None):
         Number of modes.
     places : callable
         Numbers of the modes of the differences and of the sums of some frequencies, given as a slice, and all of them.
-    wave : ndarray of shape (n_frequencies,), optional
-        Factors of the derivatives.
+    factors : ndarray of shape (n_frequencies,), optional
+        Wave numbers, for derivatives.
     """
     n_frequencies = (len(covariance) + 1) // 2
     modes = np.zeros(size, dtype=complex)
-    sign = 1 if wave is None else -1  # of i times i
-    wave = np.ones(n_frequencies) if wave is None else wave
+    sign = 1 if factors is None else -1  # of i times i
+    wave = np.ones(n_frequencies) if factors is None else factors
     step = max(1, _ROW_BLOCK // n_frequencies)
     padded = np.insert(np.insert(covariance, 1, 0.0, axis=0), 1, 0.0, axis=1)
     for start in range(0, n_frequencies, step):

@@ -55,7 +55,7 @@ def estimate_resources(n_columns, n_samples, backend, device=None, *, n_outputs=
         memory = (1 + (backend == "dense")) * matrix
         device_memory = ((backend == "torch") + 1 + factors) * matrix
     rate = _SECONDS_PER_DEVICE_FLOP if on_device else SECONDS_PER_FLOP
-    if backend in ("finufft", "type3"):
+    if backend in ("finufft", "type3", "blocks"):
         seconds = n_samples * KERNEL_WIDTH**dimension * SECONDS_PER_CELL
     else:
         seconds = n_samples * float(n_columns) ** 2 * (rate if backend == "torch" else SECONDS_PER_FLOP)
@@ -72,7 +72,7 @@ def check_resources(n_columns, n_samples, backend, device=None, *, n_outputs=1, 
         Number of components.
     n_samples : int
         Number of rows.
-    backend : {"dense", "finufft", "type3", "torch"}
+    backend : {"dense", "finufft", "type3", "blocks", "torch"}
         Implementation of the sums.
     device : str, optional
         Where large matrices are multiplied and factored; by default the CPU, or what "torch" takes by itself.

@@ -235,6 +235,14 @@ class TorchPredictor(DensePredictor):
             result[rows] = (features @ weights).cpu().numpy()
         return result
 
+    def adjoint(self, phases, values):
+        """Sums over points of the columns times values, see :class:`DensePredictor`."""
+        shape = (2 * len(self.frequencies) - 1, values.shape[1])
+        result = torch.zeros(shape, dtype=torch.float64, device=self.device)
+        for rows, features in self._chunks(phases):
+            result += features.T @ to_device(values[rows], self.device)
+        return result.cpu().numpy()
+
     def variance(self, phases, output):
         """Posterior variance of one output: the squared norm of L^-1 R phi, which never cancels."""
         return self.mean_and_variance(phases, output)[1]

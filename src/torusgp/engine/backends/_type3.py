@@ -61,7 +61,7 @@ class InputSpace:
         """Number of inputs."""
         return len(self.leads)
 
-    def waves(self, modes, frozen=()):
+    def wave_numbers(self, modes, frozen=()):
         """Real frequencies of integer modes along the inputs, shape (n_inputs, n_modes), without the frozen axes."""
         along = self._inverse @ modes.T
         along[list(frozen)] = 0.0
@@ -88,7 +88,7 @@ class InputSpace:
         extent : ndarray of shape (dimension,)
             Extents of the inputs behind the axes.
         """
-        return np.abs(self.waves(frequencies)).max(axis=1) * np.asarray(extent)[self.leads]
+        return np.abs(self.wave_numbers(frequencies)).max(axis=1) * np.asarray(extent)[self.leads]
 
     def classes(self, X):
         """Rows, and the axes that are constant among them, where not all axes follow their inputs: lines that clamp.
@@ -114,12 +114,12 @@ class InputSpace:
         return [(np.flatnonzero(kind.ravel() == i), tuple(np.flatnonzero(row).tolist())) for i, row in enumerate(kinds)]
 
 
-class _Waves:
+class _WaveNumbers:
     """Real frequencies of modes, those that are equal merged."""
 
     def __init__(self, space, modes, frozen=()):
         self.space, self.modes = space, modes
-        waves = space.waves(modes, frozen)
+        waves = space.wave_numbers(modes, frozen)
         self.largest = np.abs(waves).max(axis=1)
         quanta = np.rint(waves / (_EQUAL * np.maximum(self.largest, np.finfo(float).tiny))[:, None])
         if space.n_inputs == 1:
@@ -306,7 +306,10 @@ class Type3Sums(ColumnSums):
         """Add rows: coordinates (n, dimension), precision (n,), which may be negative, weighted targets."""
         if self._merged is None:
             both = np.concatenate([self._pairs.own, len(self._pairs.modes) - 1 - self._pairs.own])
-            self._merged = _Waves(self.space, self._pairs.modes), _Waves(self.space, self._pairs.modes[both])
+            self._merged = (
+                _WaveNumbers(self.space, self._pairs.modes),
+                _WaveNumbers(self.space, self._pairs.modes[both]),
+            )
         for start in range(0, len(X), _CHUNK_ROWS):
             rows = slice(start, start + _CHUNK_ROWS)
             self._add_rows(X[rows], precision[rows], weighted[rows])
@@ -445,18 +448,18 @@ class Type3Predictor(NufftPredictor):
             chunk = X[start : start + _CHUNK_ROWS]
             part = result[:, start : start + _CHUNK_ROWS]
             for rows, frozen in self.space.classes(chunk):
-                waves, own = self._waves_of(modes.shape[1], frozen), chunk[rows]
+                waves, own = self._wave_numbers_of(modes.shape[1], frozen), chunk[rows]
                 values = np.empty((len(modes), len(own)), dtype=complex)
                 for piece, differences, phases in waves.pieces(own):
                     values[:, piece] = waves.evaluate(differences, modes * waves.factor(phases), tolerance, threads)
                 part[:, rows] = values
         return result
 
-    def _waves_of(self, n_modes, frozen):
+    def _wave_numbers_of(self, n_modes, frozen):
         key = (n_modes, frozen)
         if key not in self._merged:
             modes = self.frequencies if n_modes == len(self.frequencies) else self._pairs.modes
-            self._merged[key] = _Waves(self.space, modes, frozen)
+            self._merged[key] = _WaveNumbers(self.space, modes, frozen)
         return self._merged[key]
 
     def __getstate__(self):

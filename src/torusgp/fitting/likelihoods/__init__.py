@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from torusgp.fitting.likelihoods._base import Derivatives, Likelihood, OwnDerivatives
+from torusgp.fitting.likelihoods._quadrature import skewed_values
 from torusgp.fitting.likelihoods.bernoulli import Bernoulli
 from torusgp.fitting.likelihoods.gamma import Gamma
 from torusgp.fitting.likelihoods.negative_binomial import NegativeBinomial
@@ -27,6 +28,7 @@ __all__ = [
     "check_likelihood",
     "likelihood_from_json",
     "likelihood_to_json",
+    "skewed_values",
 ]
 
 LIKELIHOODS: dict[str, type[Any]] = {

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from torusgp.fitting.likelihoods._quadrature import average, log_average, mode_of, roots
+from torusgp.fitting.likelihoods._quadrature import average, log_average, mode_of, roots, skewed_values
 
 Array = NDArray[np.float64]
 
@@ -162,15 +162,22 @@ class Likelihood(ABC):
         """Quantiles of observations, or without noise of their rate, in a new last axis."""
         if not noise:
             scale = np.asarray(scale)[..., None] if np.ndim(scale) else scale
-            return self.function(mean[..., None] + np.sqrt(variance)[..., None] * ndtri(quantiles), scale)
+            f = mean[..., None] + np.sqrt(variance)[..., None] * ndtri(quantiles)
+            return self.function(skewed_values(f, mean, variance, information), scale)
         center, std = self.mean_and_std(mean, variance, scale, True, information)
-        width = self._width(mean, variance, scale)
 
         def probability(y: Array) -> Array:
-            return average(lambda f: self.cumulative(y, f, scale), mean, variance, width, information)
+            return self.cumulative_predictive(y, mean, variance, scale, information)
 
         found = [roots(probability, float(one), *self._bracket(center, std), self.is_discrete) for one in quantiles]
         return np.stack(found, axis=-1)
+
+    def cumulative_predictive(
+        self, y: Array, mean: Array, variance: Array, scale: Any = 1.0, information: Array | None = None
+    ) -> Array:
+        """Probability of an observation up to y."""
+        width = self._width(mean, variance, scale)
+        return average(lambda f: self.cumulative(y, f, scale), mean, variance, width, information)
 
     def _bracket(self, center: Array, std: Array) -> tuple[Array, Array]:
         """Where quantiles are looked for first."""
@@ -180,8 +187,10 @@ class Likelihood(ABC):
         """Step of the function over which an observation's distribution moves by its own width, at least."""
         return np.inf
 
-    def log_predictive(self, y: Array, mean: Array, variance: Array, scale: Any = 1.0) -> Array:
-        """Log density of observations where the function is normal."""
+    def log_predictive(
+        self, y: Array, mean: Array, variance: Array, scale: Any = 1.0, information: Array | None = None
+    ) -> Array:
+        """Log density of observations."""
 
         def log_density(f: Array) -> Array:
             return self.derivatives(y, f, scale).log_density

@@ -86,7 +86,15 @@ class Normal(Likelihood):
         """Quantiles of a normal distribution."""
         return mean[..., None] + np.sqrt(self._total(variance, scale, noise))[..., None] * ndtri(quantiles)
 
-    def log_predictive(self, y: Array, mean: Array, variance: Array, scale: Any = 1.0) -> Array:
+    def cumulative_predictive(
+        self, y: Array, mean: Array, variance: Array, scale: Any = 1.0, information: Any = None
+    ) -> Array:
+        """Normal probability."""
+        return ndtr((y - mean) / np.sqrt(self._total(variance, scale, True)))
+
+    def log_predictive(
+        self, y: Array, mean: Array, variance: Array, scale: Any = 1.0, information: Any = None
+    ) -> Array:
         """Log density of a normal distribution."""
         total = self._total(variance, scale, True)
         return -0.5 * (np.log(2 * np.pi * total) + (y - mean) ** 2 / total)
@@ -132,7 +140,15 @@ class LogNormal(Normal):
         """Quantiles of the logarithm, brought back: the median is the exponential of the mean."""
         return np.exp(super().quantiles(mean, variance, quantiles, scale, noise))
 
-    def log_predictive(self, y: Array, mean: Array, variance: Array, scale: Any = 1.0) -> Array:
+    def cumulative_predictive(
+        self, y: Array, mean: Array, variance: Array, scale: Any = 1.0, information: Any = None
+    ) -> Array:
+        """Normal probability of the logarithm."""
+        return super().cumulative_predictive(np.log(y), mean, variance, scale)
+
+    def log_predictive(
+        self, y: Array, mean: Array, variance: Array, scale: Any = 1.0, information: Any = None
+    ) -> Array:
         """Log density of a log-normal distribution."""
         return super().log_predictive(np.log(y), mean, variance, scale) - np.log(y)
 

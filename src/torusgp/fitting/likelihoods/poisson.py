@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaincc, gammaln
 
 from torusgp.fitting.likelihoods._base import Derivatives, Likelihood, refuse
-from torusgp.fitting.likelihoods._quadrature import average
+from torusgp.fitting.likelihoods._quadrature import average, log_average, mode_of, skewed_share
 
 Array = NDArray[np.float64]
 
@@ -56,6 +56,37 @@ class Counts(Likelihood):
             center = average(lambda f: self.function(f, scale), mean, variance, np.inf, information)
             square = average(lambda f: (self.function(f, scale) - center) ** 2, mean, variance, np.inf, information)
         return center, np.sqrt(square + self._noise(center, square) if noise else square)
+
+    def log_predictive(
+        self, y: Array, mean: Array, variance: Array, scale: Any = 1.0, information: Any = None
+    ) -> Array:
+        """Log probability of counts; where the function is hardly known, of the mixture that other predictions are of.
+
+        The normal posterior of a variance v and the information w in it stand for a prior of precision 1 / v - w.
+        """
+        found = super().log_predictive(y, mean, variance, scale)
+        share = skewed_share(variance, information)
+        chosen = share > 0
+        if not chosen.any():
+            return found
+        y, mean, variance, scale, w, share, plain = (
+            np.broadcast_to(one, found.shape)[chosen] for one in (y, mean, variance, scale, information, share, found)
+        )
+        before = 1 / np.maximum(1 / variance - w, 1e-12)
+
+        def seen(f: Array) -> Array:
+            return -w * (np.expm1(f - mean) - (f - mean))
+
+        def derivatives(f: Array) -> Derivatives:
+            here, rise = self.derivatives(y, f, scale), w * np.exp(f - mean)
+            return Derivatives(here.log_density + seen(f), here.first - rise + w, here.second - rise, here.third - rise)
+
+        with np.errstate(over="ignore", divide="ignore"):
+            center, spread = mode_of(derivatives, mean, before)
+            both = log_average(lambda f: derivatives(f).log_density, mean, before, center, spread, skewed=True)
+            mass = log_average(seen, mean, before, mean, variance, skewed=True)
+            found[chosen] = np.logaddexp(np.log1p(-share) + plain, np.log(share) + both - mass)
+        return found
 
     def _noise(self, center: Array, square: Array) -> Array:
         """Average variance of observations whose rate has this mean and variance."""

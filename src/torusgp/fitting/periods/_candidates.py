@@ -1,4 +1,4 @@
-"""Lattices that the strongest waves of a data set may belong to, before any of them is fitted.
+"""Lattices that the strongest sinusoids of a data set may belong to, before any of them is fitted.
 
 A basis here is reciprocal: rows are frequencies, in turns over the data.
 """
@@ -10,22 +10,22 @@ import numpy as np
 
 from torusgp.kernels.lattices import shortest_basis, sublattice_changes
 
-_LARGEST_HARMONIC = {1: 12, 2: 5, 3: 5}  # beyond, a wave says little about the fundamental
-_SLACK = 0.3  # turns over the data by which a wave may miss a lattice point
-_STRONGEST = 10  # waves whose combinations are tried
-_FINER = {1: (2, 3, 4, 5), 2: (2, 3), 3: (2,)}  # indices of the lattices between the waves
+_LARGEST_HARMONIC = {1: 12, 2: 5, 3: 5}  # beyond, a sinusoid says little about the fundamental
+_SLACK = 0.3  # turns over the data by which a sinusoid may miss a lattice point
+_STRONGEST = 10  # sinusoids whose combinations are tried
+_FINER = {1: (2, 3, 4, 5), 2: (2, 3), 3: (2,)}  # indices of the lattices between the sinusoids
 _PER_AXIS = 5  # fundamentals of one axis that are combined with those of the others
 
 
 @dataclass(frozen=True)
-class Waves:
-    """Strongest waves of the data.
+class Sinusoids:
+    """Strongest sinusoids of the data.
 
     Attributes
     ----------
-    frequencies : ndarray of shape (n_waves, dimension)
+    frequencies : ndarray of shape (n_sinusoids, dimension)
         In turns over the data.
-    shares : ndarray of shape (n_waves,)
+    shares : ndarray of shape (n_sinusoids,)
         Share of the variance of each.
     n_samples : float
         Number of rows.
@@ -36,14 +36,14 @@ class Waves:
     n_samples: float
 
     def assign(self, basis):
-        """Lattice vectors nearest to the waves, and which waves they meet."""
+        """Lattice vectors nearest to the sinusoids, and which sinusoids they meet."""
         indices = np.rint(self.frequencies @ np.linalg.inv(basis)).astype(int)
         miss = np.abs(self.frequencies - indices @ basis).max(axis=1)
         order = np.abs(indices).max(axis=1)
         return indices, (miss <= _SLACK) & (order > 0) & (order <= _LARGEST_HARMONIC[basis.shape[1]])
 
     def refined(self, basis, free):
-        """Basis that fits the waves it meets best, moving only its free entries."""
+        """Basis that fits the sinusoids it meets best, moving only its free entries."""
         indices, met = self.assign(basis)
         basis = basis.copy()
         weight = np.sqrt(self.shares[met])[:, None]
@@ -59,7 +59,7 @@ class Waves:
         return basis
 
     def score(self, basis):
-        """Rough gain in log evidence: what the waves on the lattice explain, less the price of its points."""
+        """Rough gain in log evidence: what the sinusoids on the lattice explain, less the price of its points."""
         _, met = self.assign(basis)
         if not met.any():
             return -np.inf
@@ -71,15 +71,15 @@ class Waves:
         return -0.5 * self.n_samples * np.log(left) - points * np.log(self.n_samples)
 
 
-def lattice_candidates(waves, fewest_turns, highest, most):
-    """Reciprocal bases spanned by the waves, or finer ones that contain them, best rough score first.
+def lattice_candidates(sinusoids, fewest_turns, highest, most):
+    """Reciprocal bases spanned by the sinusoids, or finer ones that contain them, best rough score first.
 
     Parameters
     ----------
-    waves : Waves
-        Strongest waves.
+    sinusoids : Sinusoids
+        Strongest sinusoids.
     fewest_turns : float
-        Fewest turns over the data of any wave of a lattice.
+        Fewest turns over the data of any sinusoid of a lattice.
     highest : ndarray of shape (dimension,)
         Most turns of its shortest vectors along each input.
     most : int
@@ -89,13 +89,13 @@ def lattice_candidates(waves, fewest_turns, highest, most):
     -------
     list of ndarray of shape (dimension, dimension)
     """
-    dimension = waves.frequencies.shape[1]
+    dimension = sinusoids.frequencies.shape[1]
     free = np.ones((dimension, dimension), dtype=bool)
     finer = [np.eye(dimension)] + [
         np.linalg.inv(change) for index in _FINER[dimension] for change in sublattice_changes(dimension, index)
     ]
     found = []
-    for chosen in combinations(waves.frequencies[:_STRONGEST], dimension):
+    for chosen in combinations(sinusoids.frequencies[:_STRONGEST], dimension):
         spanned = np.array(chosen)
         lengths = np.linalg.norm(spanned, axis=1)
         if abs(np.linalg.det(spanned / lengths[:, None])) < 0.05:
@@ -105,19 +105,19 @@ def lattice_candidates(waves, fewest_turns, highest, most):
             lengths = np.linalg.norm(basis, axis=1)
             if lengths.min() < fewest_turns - _SLACK or (np.abs(basis) > highest + _SLACK).any():
                 continue
-            basis = shortest_basis(waves.refined(basis, free))
+            basis = shortest_basis(sinusoids.refined(basis, free))
             if np.linalg.norm(basis, axis=1).min() >= fewest_turns - _SLACK:
-                found.append((waves.score(basis), basis))
+                found.append((sinusoids.score(basis), basis))
     return _best(found, most)
 
 
-def axis_candidates(waves, known, fewest_turns, highest, most):
-    """Diagonal reciprocal bases whose points meet the waves, best rough score first.
+def axis_candidates(sinusoids, known, fewest_turns, highest, most):
+    """Diagonal reciprocal bases whose points meet the sinusoids, best rough score first.
 
     Parameters
     ----------
-    waves : Waves
-        Strongest waves.
+    sinusoids : Sinusoids
+        Strongest sinusoids.
     known : ndarray of shape (dimension,)
         Frequencies of the axes that are known, in turns over the data; not a number for the others.
     fewest_turns : float
@@ -137,8 +137,8 @@ def axis_candidates(waves, known, fewest_turns, highest, most):
         if np.isfinite(known[axis]):
             choices.append([known[axis]])
             continue
-        turns = np.abs(waves.frequencies[:, axis])
-        single = Waves(turns[:, None], waves.shares, waves.n_samples)
+        turns = np.abs(sinusoids.frequencies[:, axis])
+        single = Sinusoids(turns[:, None], sinusoids.shares, sinusoids.n_samples)
         strong = turns[turns > 0.5][:_STRONGEST]
         gaps = [abs(a - b) for a, b in combinations(strong, 2)]
         parts = [value / divisor for value in strong for divisor in (1, 2, 3, 4)]
@@ -148,9 +148,9 @@ def axis_candidates(waves, known, fewest_turns, highest, most):
         found = [(single.score(basis), basis) for basis in bases if basis[0, 0] >= fewest_turns - _SLACK]
         choices.append([basis[0, 0] for basis in _best(found, _PER_AXIS)])
     free = np.diag(~np.isfinite(known))
-    bases = [waves.refined(np.diag(values), free) for values in product(*choices)]
+    bases = [sinusoids.refined(np.diag(values), free) for values in product(*choices)]
     bases = [basis for basis in bases if (np.diag(basis) > 0).all()]
-    return _best([(waves.score(basis), basis) for basis in bases], most)
+    return _best([(sinusoids.score(basis), basis) for basis in bases], most)
 
 
 def _best(found, most):

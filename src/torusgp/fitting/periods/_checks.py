@@ -43,8 +43,8 @@ def check_rows(X, y, sample_weight, noise_scale=None):
     unknowns = TrendColumns.slow(X.shape[1]).n_columns + 2 * X.shape[1] + X.shape[1] ** 2
     if len(X) < unknowns:
         raise ValueError(
-            f"{len(X)} rows are too few to find a period: slow change, one wave along each input and the periods are "
-            f"{unknowns} unknowns. Give more rows, or the period."
+            f"{len(X)} rows are too few to find a period: slow change, one sinusoid along each input and the periods "
+            f"are {unknowns} unknowns. Give more rows, or the period."
         )
     return X, y, weight
 

@@ -1,4 +1,4 @@
-"""Periodograms of scattered data, and the waves they are made of."""
+"""Periodograms of scattered data, and the sinusoids they are made of."""
 
 from dataclasses import dataclass
 
@@ -12,22 +12,22 @@ _TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class Periodogram:
-    """Share of the variance that a single wave explains, on a grid of frequencies.
+    """Share of the variance that a single sinusoid explains, on a grid of frequencies.
 
     Attributes
     ----------
     frequencies : tuple of ndarray
         Frequencies along each input, in cycles per unit, of both signs.
     power : ndarray
-        Share of the variance of the targets, averaged over outputs, after slow change is taken off.
+        Share of the variance of the targets, averaged over outputs, after slow change is subtracted.
     """
 
     frequencies: tuple
     power: np.ndarray
 
 
-class WaveFinder:
-    """Periodograms of targets from which more and more columns are taken off.
+class SinusoidFinder:
+    """Periodograms of targets from which more and more columns are subtracted.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class WaveFinder:
     highest : ndarray of shape (dimension,)
         Highest frequency along each input, in turns over the data.
     columns : ndarray of shape (n, n_columns)
-        Columns to take off first.
+        Columns to subtract first.
     """
 
     def __init__(self, rows, highest, columns):
@@ -56,7 +56,7 @@ class WaveFinder:
         self._variance = np.maximum((self._residual**2).sum(axis=0), np.finfo(float).tiny)
         self._basis = np.empty((len(rows.inputs), 0))
         self._points = np.ascontiguousarray((2 * np.pi / self.oversampling * rows.inputs).T)
-        self.take_off(columns)
+        self.subtract(columns)
 
     def explained(self, columns):
         """Share of the variance of the targets that columns explain beside those before."""
@@ -70,14 +70,14 @@ class WaveFinder:
         fresh, triangle = np.linalg.qr(columns)
         return fresh[:, np.abs(np.diag(triangle)) > 1e-8 * np.sqrt(len(columns))]
 
-    def take_off(self, columns):
+    def subtract(self, columns):
         """Project columns out of the targets."""
         fresh = self._fresh(columns)
         self._basis = np.hstack([self._basis, fresh])
         self._residual = self._residual - fresh @ (fresh.T @ self._residual)
 
     def power(self):
-        """Share of the variance of the targets that a wave of each frequency of the grid explains."""
+        """Share of the variance of the targets that a sinusoid of each frequency of the grid explains."""
         strengths = np.ascontiguousarray((self._residual * self._root).T, dtype=complex)
         transform = getattr(finufft, f"nufft{len(self._reach)}d1")
         modes = tuple(int(n) for n in 2 * self._reach + 1)
@@ -106,7 +106,7 @@ class WaveFinder:
         return np.array(found)
 
     def is_no_noise(self, share, n_frequencies):
-        """Whether the strongest of so many waves is stronger than noise would give."""
+        """Whether the strongest of so many sinusoids is stronger than noise would give."""
         left = self.unexplained()
         if left < 1e-12:
             return False
@@ -114,7 +114,7 @@ class WaveFinder:
         return gain >= np.log(n_frequencies) + 2
 
     def strongest(self, power, fewest_turns):
-        """Frequency of the strongest wave with at least so many turns over the data, between points of the grid.
+        """Frequency of the strongest sinusoid with at least so many turns over the data, between points of the grid.
 
         Returns
         -------
@@ -137,21 +137,21 @@ class WaveFinder:
         return frequency, float(power[place])
 
 
-def find_waves(finder, inputs, fewest_turns, n_waves):
-    """Strongest waves, one after the other, each after the ones before are taken off (matching pursuit).
+def find_sinusoids(finder, inputs, fewest_turns, n_sinusoids):
+    """Strongest sinusoids, one after the other, each after the ones before are subtracted (matching pursuit).
 
     It ends early when the strongest of what is left is no stronger than noise would give.
 
     Parameters
     ----------
-    finder : WaveFinder
+    finder : SinusoidFinder
         The data; it is changed.
     inputs : ndarray of shape (n, dimension)
         Scaled inputs.
     fewest_turns : float
         Fewest turns over the data.
-    n_waves : int
-        Most waves to find.
+    n_sinusoids : int
+        Most sinusoids to find.
 
     Returns
     -------
@@ -162,7 +162,7 @@ def find_waves(finder, inputs, fewest_turns, n_waves):
     """
     frequencies: list[np.ndarray] = []
     shares: list[float] = []
-    for _ in range(n_waves):
+    for _ in range(n_sinusoids):
         power = finder.power()
         frequency, _ = finder.strongest(power, fewest_turns)
         angles = 2 * np.pi * inputs @ frequency
@@ -170,7 +170,7 @@ def find_waves(finder, inputs, fewest_turns, n_waves):
         share = finder.explained(columns)  # cosine and sine are not orthogonal on few scattered rows
         if not finder.is_no_noise(share, power.size):
             break
-        finder.take_off(columns)
+        finder.subtract(columns)
         if all(min(np.abs(frequency - f).max(), np.abs(frequency + f).max()) > 1.0 for f in frequencies):
             frequencies.append(frequency)
             shares.append(share)

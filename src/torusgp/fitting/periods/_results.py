@@ -48,7 +48,7 @@ class PeriodSearch(Sequence):
     candidates : tuple of FoundPeriod
         All that were polished, reported or not, by evidence, those for the first period first.
     periodogram : Periodogram
-        Share of the variance that single waves explain.
+        Share of the variance that single sinusoids explain.
     min_gain : float
         Gain from which a period is reported.
     trend : Trend

@@ -1,4 +1,4 @@
-"""How inputs are sampled: their extent, the grid they lie on if any, and the frequencies they can tell apart."""
+"""How inputs are sampled: their extent, the grid they lie on if any, and the frequencies they can distinguish."""
 
 from dataclasses import dataclass
 

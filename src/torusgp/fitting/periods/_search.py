@@ -8,17 +8,17 @@ import numpy as np
 
 from torusgp.checks import check_flag
 from torusgp.fitting.advice import advise
-from torusgp.fitting.periods._candidates import Waves, axis_candidates, lattice_candidates, same_lattice
+from torusgp.fitting.periods._candidates import Sinusoids, axis_candidates, lattice_candidates, same_lattice
 from torusgp.fitting.periods._checks import check_count, check_known, check_limit, check_rows
-from torusgp.fitting.periods._periodogram import Periodogram, WaveFinder, find_waves
+from torusgp.fitting.periods._periodogram import Periodogram, SinusoidFinder, find_sinusoids
 from torusgp.fitting.periods._results import FoundPeriod, PeriodSearch, describe
 from torusgp.fitting.periods._sampling import Sampling
 from torusgp.fitting.periods._significance import contrasts
+from torusgp.fitting.periods._sinusoids import Block, Fit, ScaledRows, SinusoidModel, cell_and_errors, few_harmonics
 from torusgp.fitting.periods._trend import FEWEST_TURNS, Trend, TrendColumns
-from torusgp.fitting.periods._waves import Block, Fit, ScaledRows, WaveModel, cell_and_errors, few_harmonics
 from torusgp.kernels.lattices import shortest_basis, sublattice_changes
 
-_FEW_HARMONICS = {1: 6, 2: 24, 3: 62}  # waves of a candidate
+_FEW_HARMONICS = {1: 6, 2: 24, 3: 62}  # sinusoids of a candidate
 _ROWS_PER_HARMONIC = 10  # at least: more harmonics leave nothing of few rows to compare with
 _FEW_ROWS = 40  # below which finding nothing means little
 _N_WAVES = 24
@@ -26,19 +26,19 @@ _HOPELESS = 50.0  # log evidence below the best from which a polish does not lea
 _MULTIPLES = {1: (2, 3, 5), 2: (2, 3), 3: (2,)}  # of a lattice that a finer one is tried for
 _ROUNDING = 1 + 1e-9  # a period may lie at a limit
 _STRONGEST = 5  # harmonics that may be fundamentals themselves
-_STRONG = 20.0  # times the power beside it: a wave that is no noise of any colour
+_STRONG = 20.0  # times the power beside it: a sinusoid that is no noise of any colour
 _MOST_SIMPLER = 4  # steps from a multiple to a lattice
 _MOST_HARMONICS = 48  # of a single input
 _HIGH_HARMONIC = 100  # of a period found before, which is no other period
-_SAME_WAVE = 0.3  # turns over the data within which two waves are one
+_SAME_WAVE = 0.3  # turns over the data within which two sinusoids are one
 _WORTHWHILE = 5.0  # log evidence that justifies twice the harmonics
 _TIE = 3.0  # log evidence within which the slower of two candidates is taken
 _SCOUT_ROWS = 5000  # on which candidates are compared
-_FASTER = 3  # times the highest fundamental, up to where waves are looked for
-_ALIASING = 0.2  # power of a wave of the sampling itself, of one at most, from which it makes aliases
-_MOST_ALIASES = 6  # such waves that are tried
-_COMPARABLE = 0.5  # of the strongest slow wave: a fast one from which on the fast ones are searched, too
-_ALIKE = 0.9  # the same of two waves of which one must be the other's alias
+_FASTER = 3  # times the highest fundamental, up to where sinusoids are looked for
+_ALIASING = 0.2  # power of a sinusoid of the sampling itself, of one at most, from which it makes aliases
+_MOST_ALIASES = 6  # such sinusoids that are tried
+_COMPARABLE = 0.5  # of the strongest slow sinusoid: a fast one from which on the fast ones are searched, too
+_ALIKE = 0.9  # the same of two sinusoids of which one must be the other's alias
 _CANDIDATES = 12  # that are fitted
 _POLISHED = 4  # of these
 MIN_GAIN = 5.0  # log evidence over a model without period from which a period is reported: odds of 150 to 1
@@ -61,9 +61,9 @@ def find_period(
 ):
     r"""Find the period of each input, or the lattice, with which targets repeat.
 
-    Waves are taken from a periodogram of the scattered data one after the other; lattices that hold them, and finer and
-    coarser ones, are ranked by the evidence of a few harmonics beside slow change, and the best are polished by its
-    gradient.
+    Sinusoids are taken from a periodogram of the scattered data one after the other; lattices that contain them, and
+    finer and coarser ones, are ranked by the evidence of a few harmonics beside slow change, and the best are
+    polished by its gradient.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def find_period(
     min_period : float or array-like of shape (n_inputs,), optional
         Shortest period along each input; by default twice the step of inputs on a grid. Where they lie on none, a
         fifth of that of as many on a grid (half in two dimensions, two thirds in three); of a single input down to a
-        hundredth, if a wave so fast stands out. Shorter ones have to be asked for.
+        hundredth, if a sinusoid so fast stands out. Shorter ones have to be asked for.
     max_period : float or array-like of shape (n_inputs,), optional
         Longest period; by default half the range of the input.
     min_gain : float, default=5.0
@@ -133,12 +133,12 @@ class _Search:
         self.lattice, self.report = lattice, report
         given = known[np.isfinite(known)] if dimension == 1 else []
         self.known = extent / (known if dimension > 1 else np.full(1, np.nan))  # in turns
-        self.highest = self.highest_wave = self.sampling.highest * extent
+        self.highest = self.highest_sinusoid = self.sampling.highest * extent
         self.extreme = self.sampling.extreme * extent
         if min_period is not None:
             self.highest = np.minimum(extent / check_limit(min_period, "min_period", dimension), self._nyquist_turns())
             # harmonics tell of a fundamental, too
-            self.highest_wave = np.minimum(_FASTER * self.highest, self._nyquist_turns())
+            self.highest_sinusoid = np.minimum(_FASTER * self.highest, self._nyquist_turns())
             self.extreme = self.highest
         self.lowest = np.full(dimension, FEWEST_TURNS)
         if max_period is not None:
@@ -156,13 +156,13 @@ class _Search:
             raise ValueError(f"y is constant ({constant:g} in every row): it repeats with any period.")
         self.y_mean, self.y_std = mean, std
         self.rows = ScaledRows((X - self.sampling.middle) / extent, (y - mean) / std, weight)
-        self.model = self.scout = WaveModel(self.rows, TrendColumns.slow(dimension))
+        self.model = self.scout = SinusoidModel(self.rows, TrendColumns.slow(dimension))
         if len(X) > _SCOUT_ROWS:  # enough to tell candidates apart
             some = np.sort(np.random.default_rng(1).choice(len(X), _SCOUT_ROWS, replace=False))
-            self.scout = WaveModel(self.rows.take(some), self.model.trend)
+            self.scout = SinusoidModel(self.rows.take(some), self.model.trend)
         self.unit = self.sampling.unit / extent  # of frequencies
         self._curvatures = {}  # by fit: each takes several passes over the rows
-        self._sampling_waves = None  # not looked for yet
+        self._sampling_sinusoids = None  # not looked for yet
         fixed = np.zeros((1, 1), dtype=bool)
         blocks = [self._block(np.array([[extent[0] / period]])) for period in given]
         if None in blocks:
@@ -176,7 +176,7 @@ class _Search:
         return self.sampling.nyquist * self.sampling.extent
 
     def run(self, max_periods, min_gain):
-        """Find up to so many superposed periods, then judge each beside the others."""
+        """Find up to so many superposed periods, then evaluate each beside the others."""
         fit, others = self.model.fit(self.given), []
         finder = self._finder(fit)
         axes = tuple(axis / extent for axis, extent in zip(finder.axes(), self.sampling.extent, strict=True))
@@ -198,15 +198,15 @@ class _Search:
         found: list[FoundPeriod] = []
         rejected: list[FoundPeriod] = []
         while len(fit.blocks) > len(self.given):
-            judged = [self._judged(fit, i) for i in range(len(self.given), len(fit.blocks))]
-            judged.sort(key=lambda pair: -pair[0].gain)
-            found = [result for result, _ in judged]
+            evaluated = [self._evaluated(fit, i) for i in range(len(self.given), len(fit.blocks))]
+            evaluated.sort(key=lambda pair: -pair[0].gain)
+            found = [result for result, _ in evaluated]
             if found[-1].gain >= min_gain:
                 break
             *found, last = found
             rejected.insert(0, last)
             self.report(f"gain in log evidence {last.gain:.1f} is too little for {describe(last.period)}")
-            fit = judged[-1][1]
+            fit = evaluated[-1][1]
         trend = self._trend(fit)
         candidates = (*found, *rejected, *others)
         if not found and not self.given and len(self.rows.inputs) < _FEW_ROWS:
@@ -226,18 +226,18 @@ class _Search:
         )
 
     def _finder(self, fit):
-        """What finds waves in the residuals of a fit, fast ones too if one of them is as strong as the slow ones."""
+        """What finds sinusoids in the residuals of a fit, also fast ones if one is as strong as the slow ones."""
         columns = self.model.columns(fit.blocks)
-        if (self.extreme > self.highest_wave).any():
-            finder = WaveFinder(self.rows, self.extreme, columns)
+        if (self.extreme > self.highest_sinusoid).any():
+            finder = SinusoidFinder(self.rows, self.extreme, columns)
             power, (turns,) = finder.power(), finder.axes()
-            fast = np.abs(turns) > self.highest_wave[0]
+            fast = np.abs(turns) > self.highest_sinusoid[0]
             frequency, share = finder.strongest(np.where(fast, power, 0.0), self.fewest_turns)
             slow = power[~fast & (np.abs(turns) >= self.fewest_turns)].max(initial=0.0)
             least = _COMPARABLE if share + slow <= 1 else _ALIKE  # together they explain no more than all there is
             if share > least * slow and finder.is_no_noise(share, power.size):
-                self.highest, self.highest_wave = self.extreme, np.minimum(_FASTER * frequency, self.extreme)
-        return WaveFinder(self.rows, self.highest_wave, columns)
+                self.highest, self.highest_sinusoid = self.extreme, np.minimum(_FASTER * frequency, self.extreme)
+        return SinusoidFinder(self.rows, self.highest_sinusoid, columns)
 
     def _trend(self, fit):
         weights, covariances = self.model.trend_posterior(fit)
@@ -302,13 +302,13 @@ class _Search:
 
         Those on a grid are beyond its highest frequency.
         """
-        if self._sampling_waves is None:
+        if self._sampling_sinusoids is None:
             ones = ScaledRows(self.rows.inputs, np.ones((len(self.rows.inputs), 1)), self.rows.weight)
-            finder = WaveFinder(
+            finder = SinusoidFinder(
                 ones, np.minimum(2 * self.extreme, self._nyquist_turns()), np.empty((len(ones.inputs), 0))
             )
-            self._sampling_waves = finder.peaks(2 * _ALIASING, self.fewest_turns, _MOST_ALIASES)
-        aliases = np.abs([turns + sign * wave for wave in self._sampling_waves for sign in (-1, 1)])
+            self._sampling_sinusoids = finder.peaks(2 * _ALIASING, self.fewest_turns, _MOST_ALIASES)
+        aliases = np.abs([turns + sign * sinusoid for sinusoid in self._sampling_sinusoids for sign in (-1, 1)])
         return aliases[(aliases >= self.lowest[0]) & (aliases <= self.extreme[0])]
 
     def _fresh(self, fit, blocks):
@@ -331,7 +331,7 @@ class _Search:
         common, *parts = parts
         return Fit(blocks, np.concatenate([common, *parts[:i], *parts[i + 1 :], parts[i]]), fit.log_evidence)
 
-    def _judged(self, fit, i):
+    def _evaluated(self, fit, i):
         """What is told of a block beside the others, and the fit without it."""
         fit = self._last(fit, i)
         without = self.model.fit(fit.blocks[:-1], fit.vector[: len(fit.vector) - 1 - fit.blocks[-1].n_scales])
@@ -350,7 +350,7 @@ class _Search:
     def _simplified(self, fit, min_gain):
         """A fit whose last lattice is no multiple of one that explains all that stands out.
 
-        The additional waves of a multiple soak up coloured noise: they count only if they stand out themselves.
+        The additional sinusoids of a multiple soak up coloured noise: they count only if they stand out themselves.
         """
         dimension, unknown = len(self.known), np.isnan(self.known)
         changes = [c for index in _MULTIPLES[dimension] for c in sublattice_changes(dimension, index)]
@@ -376,18 +376,18 @@ class _Search:
 
     def _rank(self, finder, before):
         """Polished fits of the best candidates, best evidence first."""
-        frequencies, shares = find_waves(finder, self.rows.inputs, self.fewest_turns, _N_WAVES)
+        frequencies, shares = find_sinusoids(finder, self.rows.inputs, self.fewest_turns, _N_WAVES)
         if len(self.known) == 1:
             new = ~self._is_harmonic(frequencies[:, 0], before.blocks)
             frequencies, shares = frequencies[new], shares[new]
-        self.report(f"{len(frequencies)} waves stand out of the noise")
+        self.report(f"{len(frequencies)} sinusoids stand out of the noise")
         if not len(frequencies):
             return []
-        waves = Waves(frequencies, shares, float(self.rows.weight.sum()))
+        sinusoids = Sinusoids(frequencies, shares, float(self.rows.weight.sum()))
         if self.lattice or len(self.known) == 1:
-            bases = lattice_candidates(waves, self.fewest_turns, self.highest, _CANDIDATES)
+            bases = lattice_candidates(sinusoids, self.fewest_turns, self.highest, _CANDIDATES)
         else:
-            bases = axis_candidates(waves, self.known, self.fewest_turns, self.highest, _CANDIDATES)
+            bases = axis_candidates(sinusoids, self.known, self.fewest_turns, self.highest, _CANDIDATES)
         fits = []
         for basis in bases:
             block = self._block(basis)
@@ -443,12 +443,12 @@ class _Search:
             fit = trial
         return fit
 
-    def _block(self, basis, n_waves=None):
+    def _block(self, basis, n_sinusoids=None):
         """Few harmonics of a reciprocal basis, or None if even the first is beyond the highest frequency."""
         dimension = len(basis)
         by_length = self.lattice or dimension == 1
         metric = basis * (self.unit if by_length else 1 / np.diag(basis))
-        most = n_waves or min(_FEW_HARMONICS[dimension], max(1, len(self.rows.inputs) // _ROWS_PER_HARMONIC))
+        most = n_sinusoids or min(_FEW_HARMONICS[dimension], max(1, len(self.rows.inputs) // _ROWS_PER_HARMONIC))
         indices = few_harmonics(basis, metric, self._nyquist_turns(), most)
         if not len(indices):
             return None
@@ -466,7 +466,7 @@ class _Search:
         return float(np.log(ranges).sum() + 0.5 * np.log(values / (2 * np.pi)).sum())
 
     def _result(self, fit, before):
-        """What is told of a fit's last block before it is judged."""
+        """What is told of a fit's last block before it is evaluated."""
         last = slice(-int(fit.blocks[-1].free.sum()), None)
         period, std = self._period(fit.blocks[-1], self._covariance(fit)[last, last])
         return FoundPeriod(period, std, fit.log_evidence, np.nan, fit.log_evidence - before.log_evidence)

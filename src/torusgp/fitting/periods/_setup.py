@@ -204,10 +204,10 @@ def below_nyquist(index_set: IndexSet, kernel: SumKernel, size: int, nyquist: ND
     -------
     IndexSet
     """
-    waves = inverse_cell(kernel.period, index_set.dimension)
+    sinusoids = inverse_cell(kernel.period, index_set.dimension)
 
     def kept(frequencies: NDArray[np.int64]) -> NDArray[np.int64]:
-        return frequencies[(np.abs(frequencies @ waves.T) <= nyquist * (1 + 1e-9)).all(axis=1)]
+        return frequencies[(np.abs(frequencies @ sinusoids.T) <= nyquist * (1 + 1e-9)).all(axis=1)]
 
     inside = kept(index_set.frequencies)
     if len(inside) == len(index_set.frequencies):

@@ -1,7 +1,7 @@
-r"""Does a pattern repeat, or is it noise of some colour? Its waves against the frequencies right beside them.
+r"""Does a pattern repeat, or is it noise of some colour? Its sinusoids against the frequencies right beside them.
 
-A random walk or a smooth random field has strong waves, too, but their neighbours are as strong. The power of a
-frequency is half of what its cosine and sine explain beside everything else. For a wave of power :math:`I` and
+A random walk or a smooth random field has strong sinusoids, too, but their neighbours are as strong. The power of a
+frequency is half of what its cosine and sine explain beside everything else. For a sinusoid of power :math:`I` and
 :math:`K` neighbours of mean power :math:`S`, all exponentially distributed, the evidence of an extra variance :math:`r`
 times the noise's, with the level of the noise integrated out, is
 
@@ -18,22 +18,22 @@ from scipy.optimize import minimize
 from torusgp.fitting.periods._trend import FEWEST_TURNS
 
 _REACH = {1: 6, 2: 4, 3: 3}  # turns to each side along an axis within which neighbours lie
-_APART = 0.9  # turns between a neighbour and any wave of the model
+_APART = 0.9  # turns between a neighbour and any sinusoid of the model
 _OWN = 0.1  # least part of a neighbour that no other column explains
 _DEPENDENT = 1e-10  # of the largest eigenvalue: combinations of columns that are none
 
 
 @dataclass(frozen=True)
 class Contrasts:
-    """Powers of waves relative to those of their neighbours.
+    """Powers of sinusoids relative to those of their neighbours.
 
     Attributes
     ----------
-    ratios : ndarray of shape (n_waves, n_outputs)
-        Power of each wave over the mean of its neighbours; zero where it has none.
-    counts : ndarray of shape (n_waves, 1)
+    ratios : ndarray of shape (n_sinusoids, n_outputs)
+        Power of each sinusoid over the mean of its neighbours; zero where it has none.
+    counts : ndarray of shape (n_sinusoids, 1)
         Number of neighbours, at least one.
-    squares : ndarray of shape (n_waves, 1)
+    squares : ndarray of shape (n_sinusoids, 1)
         Squared lengths of the frequencies, relative to those of the basis.
     """
 
@@ -42,7 +42,7 @@ class Contrasts:
     squares: np.ndarray
 
     def gain(self, chosen):
-        """Log evidence of chosen waves with a variance that falls with their length, at its maximum."""
+        """Log evidence of chosen sinusoids with a variance that falls with their length, at its maximum."""
         if not chosen.any():
             return 0.0
         x, counts, squares = self.ratios[chosen], self.counts[chosen], self.squares[chosen]
@@ -55,21 +55,21 @@ class Contrasts:
         return -min(float(minimize(loss, start, method="Nelder-Mead").fun) for start in starts)
 
     def strongest_direction(self, indices):
-        """Which waves lie along the direction that has the most power: these repeat in this direction only."""
+        """Which sinusoids lie along the direction that has the most power: these repeat in this direction only."""
         directions = indices // np.gcd.reduce(indices, axis=1)[:, None]
         _, direction = np.unique(directions, axis=0, return_inverse=True)
         return direction == np.bincount(direction, np.log1p(self.ratios).sum(axis=1)).argmax()
 
 
 def contrasts(model, fit):
-    """Compare the waves of the last block of a fit with the frequencies beside them.
+    """Compare the sinusoids of the last block of a fit with the frequencies beside them.
 
     Parameters
     ----------
-    model : WaveModel
+    model : SinusoidModel
         The data.
     fit : Fit
-        Blocks of waves.
+        Blocks of sinusoids.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def contrasts(model, fit):
     root = np.sqrt(rows.weight)[:, None]
     columns, targets = model.columns(fit.blocks) * root, rows.targets * root
     values, vectors = np.linalg.eigh(columns.T @ columns)
-    kept = values > _DEPENDENT * values[-1]  # the sine of a wave at Nyquist's frequency is none
+    kept = values > _DEPENDENT * values[-1]  # the sine of a sinusoid at Nyquist's frequency is none
     whitening = vectors[:, kept] / np.sqrt(values[kept])
     covariance = whitening @ whitening.T
     weights = covariance @ (columns.T @ targets)
@@ -106,23 +106,23 @@ def contrasts(model, fit):
 def _powers(inputs, root, columns, whitening, residual, frequencies):
     """Powers of frequencies beside all columns, shape (n_frequencies, n_outputs); NaN where these explain them."""
     angles = 2 * np.pi * inputs @ frequencies.T
-    waves = np.stack([np.cos(angles), np.sin(angles)], axis=2) * root[:, :, None]  # (n, n_frequencies, 2)
-    explained = (whitening.T @ (columns.T @ waves.reshape(len(inputs), -1))).reshape(-1, *waves.shape[1:])
+    sinusoids = np.stack([np.cos(angles), np.sin(angles)], axis=2) * root[:, :, None]  # (n, n_frequencies, 2)
+    explained = (whitening.T @ (columns.T @ sinusoids.reshape(len(inputs), -1))).reshape(-1, *sinusoids.shape[1:])
     powers = np.full((len(frequencies), residual.shape[1]), np.nan)
     for i in range(len(frequencies)):
-        gram = waves[:, i].T @ waves[:, i] - explained[:, i].T @ explained[:, i]
+        gram = sinusoids[:, i].T @ sinusoids[:, i] - explained[:, i].T @ explained[:, i]
         if np.linalg.eigvalsh(gram)[0] >= _OWN * (root**2).sum() / 2:
-            moment = waves[:, i].T @ residual
+            moment = sinusoids[:, i].T @ residual
             powers[i] = 0.5 * (moment * np.linalg.solve(gram, moment)).sum(axis=0)
     return powers
 
 
-def _neighbours(frequency, waves):
-    """Frequencies beside one, at whole turns over the data along the axes, that are no slow change and no waves."""
+def _neighbours(frequency, sinusoids):
+    """Frequencies beside one, at whole turns over the data along the axes, that are no slow change and no sinusoids."""
     dimension = len(frequency)
     reach = _REACH[dimension]
     offsets = np.delete(np.arange(-reach, reach + 1), reach)
     points = frequency + (offsets[:, None, None] * np.eye(dimension)).reshape(-1, dimension)
-    signed = np.vstack([waves, -waves])
+    signed = np.vstack([sinusoids, -sinusoids])
     distance = np.abs(points[:, None] - signed).max(axis=2).min(axis=1)
     return points[(distance >= _APART) & (np.linalg.norm(points, axis=1) >= FEWEST_TURNS)]

@@ -1,6 +1,6 @@
-r"""Change that no period explains: a constant, a line, and waves on a box of twice the data's extent.
+r"""Change that no period explains: a constant, a line, and sinusoids on a box of twice the data's extent.
 
-The waves are those with fewer than two turns over the data, the fewest that may be called a repetition; their prior
+The sinusoids are those with fewer than two turns over the data, the fewest that may be called a repetition; their prior
 variance falls like :math:`|m|^{-(D+1)}`, the spectrum of a random walk.
 """
 
@@ -13,7 +13,7 @@ _SLOWER = {
     1: 2.0,
     2: 2.0,
     3: 1.25,
-}  # turns of the waves of a trend are fewer; in three dimensions two would be many waves
+}  # turns of the sinusoids of a trend are fewer; in three dimensions two would be many sinusoids
 _BROAD = 100.0  # prior variance of constant and line, relative to that of the targets
 
 
@@ -34,14 +34,14 @@ class TrendColumns:
     Attributes
     ----------
     modes : ndarray of int, shape (n_modes, dimension)
-        Half turns of the waves over the data.
+        Half turns of the sinusoids over the data.
     """
 
     modes: np.ndarray
 
     @classmethod
     def slow(cls, dimension):
-        """Constant, line and all waves with fewer than two turns; in three dimensions, with little more than one."""
+        """Constant, line and all sinusoids with fewer than two turns; in three dimensions, little more than one."""
         return cls(box_modes(dimension, 2 * _SLOWER[dimension]))
 
     @property
@@ -57,10 +57,10 @@ class TrendColumns:
     def derivative(self, scaled, axis):
         """Derivatives of the columns along one of the scaled inputs."""
         angles = np.pi * scaled @ self.modes.T
-        wave = np.pi * self.modes[:, axis]
+        sinusoid = np.pi * self.modes[:, axis]
         line = np.zeros((len(scaled), 1 + scaled.shape[1]))
         line[:, 1 + axis] = 1.0
-        return np.hstack([line, -wave * np.sin(angles), wave * np.cos(angles)])
+        return np.hstack([line, -sinusoid * np.sin(angles), sinusoid * np.cos(angles)])
 
     def log_prior(self, log_amplitude):
         """Logarithms of the prior variances for targets of variance one, and their derivatives in the amplitude's."""

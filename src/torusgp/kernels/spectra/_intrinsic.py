@@ -25,6 +25,8 @@ _ROWS_AT_ONCE = 4096
 class IntrinsicSpectrum(Spectrum):
     """Shared by the families that are image sums; subclasses give the spectral density and the sum."""
 
+    has_both_at_once = True
+
     @abstractmethod
     def _sum(self, cell, length_scale):
         """Image sum over the lattice of a cell."""
@@ -44,6 +46,10 @@ class IntrinsicSpectrum(Spectrum):
     def log_coefficients_gradient(self, frequency, length_scale, cell=None):
         """Derivatives of the log coefficients with respect to the logarithm of the length scale."""
         return self._log_coefficients(frequency, length_scale, cell)[1]
+
+    def log_coefficients_and_gradient(self, frequency, length_scale):
+        """Both, of the phase metric."""
+        return self._log_coefficients(frequency, length_scale, None)
 
     def coefficients(self, frequency, length_scale, cell=None):
         """Coefficients of the Fourier series, one for each frequency (vector)."""

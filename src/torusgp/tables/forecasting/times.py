@@ -82,7 +82,7 @@ class Timeline:
             step = _regular_step(numbers)
             return cls(column, float(numbers[-1]), None if step is None else "number", step or 0.0)
         zone = zone_name(order)
-        wall = np.unique(_wall_clock(order))
+        wall = np.unique(wall_clock(order))
         last = order.max()
         last = last.isoformat() if not zone else last.tz_convert("UTC").isoformat()
         seconds_of_day = (wall - wall.astype("datetime64[D]")) / np.timedelta64(1, "s")
@@ -266,10 +266,10 @@ class Timeline:
     def _has_rows(self, times):
         """Which times are at a time of the week, or of the day, at which there are rows."""
         step = self.step * (_DAY if self.unit == "day" else 1)
-        return np.isin(_slots(_wall_clock(times.to_series()), self.cycle, step), self.slots)
+        return np.isin(_slots(wall_clock(times.to_series()), self.cycle, step), self.slots)
 
 
-def _wall_clock(order):
+def wall_clock(order):
     """Times as a clock on the wall shows them."""
     times = order if order.dt.tz is None else order.dt.tz_localize(None)
     return times.to_numpy().astype("datetime64[us]")

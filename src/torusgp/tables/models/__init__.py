@@ -1,10 +1,12 @@
 """Regression on the columns of a table: calendars, rows held out, and noise that is correlated from row to row."""
 
-from torusgp.tables.forecasting import Forecast, Timeline, quantile_name
+from torusgp.tables.forecasting import Backtest, Forecast, HorizonScores, Timeline, quantile_name
+from torusgp.tables.models._choice import NOT_NAMED
 from torusgp.tables.models._correlation import Redundancy, estimate_redundancy
-from torusgp.tables.models._files import load_regressor
+from torusgp.tables.models._files import is_panel, load_regressor
 from torusgp.tables.models._fitting import fit_in_order
 from torusgp.tables.models._model import TableModel
+from torusgp.tables.models._panel import PanelForecast, PanelModel, load_tables
 from torusgp.tables.models._slopes import SlopeEstimate
 from torusgp.tables.models._summary import to_plain
 from torusgp.tables.models._time_axis import TimeAxis
@@ -12,7 +14,12 @@ from torusgp.tables.models._words import words_of_the_command
 from torusgp.views.scores import Scores
 
 __all__ = [
+    "NOT_NAMED",
+    "Backtest",
     "Forecast",
+    "HorizonScores",
+    "PanelForecast",
+    "PanelModel",
     "Redundancy",
     "Scores",
     "SlopeEstimate",
@@ -21,7 +28,9 @@ __all__ = [
     "Timeline",
     "estimate_redundancy",
     "fit_in_order",
+    "is_panel",
     "load_regressor",
+    "load_tables",
     "quantile_name",
     "to_plain",
     "words_of_the_command",

@@ -1,28 +1,71 @@
 """Files of models of tables: those of their regressors, whose notes say what the inputs are."""
 
+import tempfile
 from pathlib import Path
 
 from torusgp.estimators.regressor import TorusGPRegressor
-from torusgp.storage.archives import decoding
+from torusgp.storage.archives import archive_kind, decoding, load_archive
 from torusgp.storage.serialisation import from_json, to_json
-from torusgp.tables.forecasting import Timeline
+from torusgp.tables.forecasting import Backtest, Timeline
 from torusgp.tables.models._inputs import TableInputs
 from torusgp.tables.models._layout1 import FittedWithLine, with_line
 from torusgp.tables.models._slopes import SlopeEstimate
 from torusgp.tables.models._summary import to_plain, upgrade_summary
 from torusgp.views.scores import Scores
 
-_LAYOUT = 2  # of the notes in the file
+PANEL = "PanelModel"  # kind of files with several models
+_LAYOUT = 3  # of the notes in the file
 
 
 def load_regressor(path):
-    """Read a regressor from a file, with one line for whatever is wrong with it."""
+    """Read a regressor from a file, with one line for whatever is wrong with it.
+
+    Parameters
+    ----------
+    path : str or path
+        The file; of one with a model for each level of a column, the file, a colon and the level.
+
+    Returns
+    -------
+    TorusGPRegressor
+    """
+    whole, sign, level = str(path).rpartition(":")
+    if sign and not Path(path).exists() and Path(whole).is_file():
+        return _load_level(Path(whole), level)
+    check_file(path)
+    if is_panel(path):
+        content, _, _ = load_archive(path, PANEL, 1)
+        raise ValueError(
+            f"{path} has a model for each of {len(content['levels'])} values of {content['by']!r}, which predict and "
+            f"forecast take together. For one of them write {path}:{content['levels'][0]}."
+        )
+    return TorusGPRegressor.load(path)
+
+
+def is_panel(path):
+    """Whether a file has several models."""
+    return Path(path).is_file() and archive_kind(path) == PANEL
+
+
+def check_file(path):
+    """Raise if there is no such file."""
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist.")
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder, not the file of a model.")
-    return TorusGPRegressor.load(path)
+
+
+def _load_level(path, level):
+    """The regressor of one level of a file with several."""
+    content, arrays, _ = load_archive(path, PANEL, 1)
+    if level not in content["levels"]:
+        known = ", ".join(content["levels"])
+        raise ValueError(f"{path} has no model of {content['by']} {level!r}; it has those of {known}.")
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / path.name
+        place.write_bytes(arrays[f"model_{content['levels'].index(level)}"].tobytes())
+        return TorusGPRegressor.load(place)
 
 
 def to_notes(table, notes):
@@ -37,6 +80,7 @@ def to_notes(table, notes):
         "slopes": [slope.to_json() for slope in table.slopes_],
         "typical_scale": table._typical_scale,
         "timeline": None if table.timeline_ is None else table.timeline_.to_json(),
+        "evaluation": None if table.evaluation_ is None else to_plain(table.evaluation_.to_json()),
         "summary": summary,
         "notes": notes or {},
     }
@@ -53,7 +97,8 @@ def from_notes(kind, model, path):
     with decoding(path):
         if content["layout"] > _LAYOUT:
             raise ValueError(f"{path} was written by a newer version of torusgp: upgrade torusgp to read it.")
-        stored = {name: value for name, value in content["parameters"].items() if name != "trend"}
+        known = kind._get_param_names()
+        stored = {name: value for name, value in content["parameters"].items() if name in known}
         stored["terms"] = from_json(stored.get("terms"))
         table = kind(**({"whole_days": False} | stored))  # days moved on before there was a choice
         table.model_, table.inputs_ = model, TableInputs.from_json(content["inputs"])
@@ -68,5 +113,7 @@ def from_notes(kind, model, path):
         table.n_rows_, table.n_dropped_ = rows["fitted"], rows["dropped"]
         table.redundancy_, table.n_effective_ = rows["redundancy"], rows["effective"]
         table.scores_ = None if holdout is None else Scores.from_json(holdout)
+        evaluation = content.get("evaluation")
+        table.evaluation_ = None if evaluation is None else Backtest.from_json(evaluation)
         table.is_refitted_ = table._summary["is_refitted"]
     return table

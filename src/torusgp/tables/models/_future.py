@@ -164,6 +164,7 @@ def _check_gaps(times, positions, needed, source):
 def _check_values(table, frame, needed, times, source):
     """Raise if covariates are missing in some rows, with the names and times of all that miss some."""
     told = []
+    needed = [name for name in needed if name not in table.inputs_.empty_levels]
     for name in needed:
         missing = frame[name].isna().to_numpy()
         if missing.any():

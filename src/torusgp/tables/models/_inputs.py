@@ -1,38 +1,32 @@
 """Which columns of a table are inputs, with which periods, and what orders the rows."""
 
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
-
-import numpy as np
 
 from torusgp.estimators.short_form import slow_change
-from torusgp.kernels.axes import Circle, Product
+from torusgp.kernels.axes import Circle, Expression
 from torusgp.storage.serialisation import from_json, to_json
-from torusgp.tables.calendar import CalendarPhases
-from torusgp.tables.models._terms import (
-    TIME,
-    category_inputs,
-    check_terms,
-    levels_as_text,
-    named_inputs,
-    rename_time,
-    slope_inputs,
-)
+from torusgp.tables.calendar import CYCLES, CalendarPhases, cycle_of
+from torusgp.tables.models._holidays import NAME as HOLIDAYS
+from torusgp.tables.models._holidays import holiday_levels
+from torusgp.tables.models._lags import History, Lag
+from torusgp.tables.models._layout2 import upgrade_model
+from torusgp.tables.models._terms import TIME, category_inputs, distinct_circles, named_inputs, slope_inputs
 from torusgp.tables.models._time_axis import TimeAxis
 from torusgp.tables.models._words import word
 from torusgp.tables.reading import (
     TableError,
     holds_numbers,
+    is_unix_time,
     level_column,
     numeric_column,
     time_column,
     to_zone,
     zone_name,
 )
-from torusgp.tables.times import read_times, to_timezone
+from torusgp.tables.times import read_times
 
 TABLE = "the table"  # where rows come from that were not read from a file
-_FARTHEST = 2.0  # factor by which a learned period may be another than the one given
+EMPTY = "(empty)"  # level of fields without a value
 
 
 @dataclass(frozen=True)
@@ -41,11 +35,8 @@ class TableInputs:
 
     Attributes
     ----------
-    dimensions : tuple of pairs
-        Column and period of each dimension of the torus that a column of numbers feeds; "auto" for a period that is
-        not known.
-    learned : tuple of str
-        Columns whose periods are learned, from where they are given or found.
+    model : Expression
+        What the target depends on, over names of inputs.
     calendar : tuple or None
         Column of times and the cycles that are read off it.
     time : str or None
@@ -55,17 +46,26 @@ class TableInputs:
     zone : str or None
         Zone of the calendar's times that were fitted, empty if they had none; None before.
     whole_days : bool
-        Whether the calendar's other cycles count whole days beside "day".
+        Whether longer cycles count whole days beside "day".
     decimal, date_format : str
         How numbers and times that are text are written; "auto" where that is plain.
-    terms : Expression or None
-        What the model has beside the product of the periods, over names of inputs.
     axis : TimeAxis or None
-        How the time of a row becomes a number, if the terms have it; None before.
+        How the time of a row becomes a number, if the model has it; None before.
+    lags : tuple of Lag
+        Moving means that are inputs.
+    history : History or None
+        What moving means of later rows need to know of those that were fitted; None before.
+    holidays : str or None
+        Country whose holidays are an input.
+    index_set : str
+        How the regressor chooses its frequencies.
+    empty_levels : tuple of str
+        Categories for which an empty field is a level of its own.
+    unused : tuple of pairs
+        Columns of the table that are no inputs, and why.
     """
 
-    dimensions: tuple
-    learned: tuple
+    model: Expression
     calendar: tuple | None
     time: str | None
     timezone: str | None
@@ -73,121 +73,78 @@ class TableInputs:
     whole_days: bool = False  # as in files from before there was a choice
     decimal: str = "auto"
     date_format: str = "auto"
-    terms: Any = None
     axis: TimeAxis | None = None
-
-    @classmethod
-    def from_options(
-        cls,
-        periods,
-        calendar,
-        time,
-        timezone,
-        learn_period,
-        *,
-        whole_days=True,
-        decimal="auto",
-        date_format="auto",
-        terms=None,
-    ):
-        """Check what a user says of the inputs; see :class:`TableModel`."""
-        dimensions = [(str(column), _check_period(column, one)) for column, one in _pairs(periods)]
-        named = list(dict.fromkeys(column for column, _ in dimensions))
-        learned = [learn_period] if isinstance(learn_period, str) else list(learn_period)
-        dimensions += [(column, "auto") for column in dict.fromkeys(learned) if column not in named]
-        repeated = [pair for pair in dimensions if dimensions.count(pair) > 1 and pair[1] != "auto"]
-        if repeated:
-            raise ValueError(f"Column {repeated[0][0]!r} is given the period {repeated[0][1]:g} twice.")
-        column, cycles = _check_calendar(calendar)
-        check_terms(terms)
-        if not dimensions and column is None:
-            raise ValueError(
-                f"Nothing to learn from: name columns with their periods ({word('period', 'hour', 24)}), or a column "
-                f"of times ({word('calendar', 'time')})."
-            )
-        if timezone is not None:
-            to_timezone(timezone)
-        inputs = cls(
-            tuple(dimensions),
-            tuple(dict.fromkeys(learned)),
-            None if column is None else (column, cycles),
-            column if time is None else time,
-            None if timezone is None else str(timezone),
-            whole_days=bool(whole_days),
-            decimal=decimal,
-            date_format=date_format,
-            terms=levels_as_text(rename_time(terms, column if time is None else time)),
-        )
-        inputs._check_names()
-        return inputs
-
-    def _check_names(self):
-        names = self.names
-        clash = [name for name in dict.fromkeys(names) if names.count(name) > 1]
-        if clash:
-            raise ValueError(
-                f"{clash[0]!r} is a column with a period and part of the calendar, too: leave one of them out."
-            )
-        numbers = [column for column, _ in self.dimensions] + self.calendar_names
-        both = [name for name in category_inputs(self.terms) if name in [*numbers, self.time]]
-        if both:
-            raise ValueError(f"{both[0]!r} has a period or is the time, so it cannot be a category.")
+    lags: tuple = ()
+    history: History | None = None
+    holidays: str | None = None
+    index_set: str = "adaptive"
+    empty_levels: tuple = ()
+    unused: tuple = ()
 
     @classmethod
     def from_json(cls, content):
-        """Inputs from what :meth:`to_json` gave."""
-        calendar = content["calendar"]
+        """Inputs from what :meth:`to_json` gave, or an earlier version."""
+        calendar = None if content["calendar"] is None else (content["calendar"][0], tuple(content["calendar"][1]))
+        model = from_json(content["model"]) if "model" in content else upgrade_model(content, calendar)
+        kept = ("whole_days", "decimal", "date_format", "holidays", "index_set")
         return cls(
-            tuple((column, period) for column, period in content["dimensions"]),
-            tuple(content["learned"]),
-            None if calendar is None else (calendar[0], tuple(calendar[1])),
+            model,
+            calendar,
             content["time"],
             content["timezone"],
             content["zone"],
-            terms=from_json(content.get("terms")),
             axis=None if content.get("axis") is None else TimeAxis(**content["axis"]),
-            **{name: content[name] for name in ("whole_days", "decimal", "date_format") if name in content},
+            lags=tuple(Lag(**lag) for lag in content.get("lags", ())),
+            history=None if content.get("history") is None else History.from_json(content["history"]),
+            empty_levels=tuple(content.get("empty_levels", ())),
+            unused=tuple(map(tuple, content.get("unused", ()))),
+            **{name: content[name] for name in kept if name in content},
         )
 
     def to_json(self):
         """What JSON can hold of it."""
         content = {one.name: getattr(self, one.name) for one in fields(self)}
         axis = None if self.axis is None else asdict(self.axis)
-        return content | {"terms": to_json(self.terms), "axis": axis}
+        history = None if self.history is None else self.history.to_json()
+        lags = [asdict(lag) for lag in self.lags]
+        return content | {"model": to_json(self.model), "axis": axis, "lags": lags, "history": history}
 
     @property
     def names(self):
-        """Names of the inputs of the regressor: columns with periods, those of the calendar, and those of terms."""
-        own = list(dict.fromkeys(column for column, _ in self.dimensions)) + self.calendar_names
-        return own + [name for name in named_inputs(self.terms) if name not in own]
+        """Names of the inputs of the regressor."""
+        return named_inputs(self.model)
 
     @property
     def calendar_names(self):
         """Names of the inputs that are read off the calendar."""
-        if self.calendar is None:
-            return []
-        phases = CalendarPhases(self.calendar[1]).fit(["2000-01-01"])  # names do not depend on the times
-        return phases.get_feature_names_out().tolist()
+        return [] if self.calendar is None else [CYCLES[cycle].column for cycle in self.calendar[1]]
 
     @property
     def circles(self):
-        """Name of the input of each period."""
-        return [column for column, _ in self.dimensions] + self.calendar_names
+        """Circles of the model, each axis once."""
+        return distinct_circles(self.model)
 
     @property
     def slopes(self):
         """Columns whose slopes are part of the model, in the order of its plain columns."""
-        return slope_inputs(self.terms)
+        return slope_inputs(self.model)
 
     @property
     def has_time_slope(self):
-        """Whether the model has a line in the time of the rows."""
+        """Whether the model has a straight line in the time of the rows."""
         return self.time is not None and self.time in self.slopes
 
     @property
     def needs_time(self):
-        """Whether the model has the time of the rows in its terms."""
-        return self.time is not None and self.time in named_inputs(self.terms)
+        """Whether the time of the rows is an input."""
+        return self.time is not None and self.time in self.names
+
+    def input_name(self, word):
+        """Name of the input that a word stands for: itself, the time, or a cycle of the calendar."""
+        if word in self.names:
+            return word
+        cycle = cycle_of(word)
+        return self.time if word == TIME else word if cycle is None else CYCLES[cycle].column
 
     def unit(self, column):
         """What a slope along a column is told per."""
@@ -195,65 +152,50 @@ class TableInputs:
             return self.axis.unit
         return f"unit of {column}"
 
-    def expression(self, family, max_interaction, X):
-        """The model as an expression over the names of the inputs.
-
-        Where no period is known, slow change beside what repeats is part of it, unless terms are given.
+    def expression(self, X):
+        """The model that is fitted to rows: with slow change beside what repeats, where no period is known.
 
         Parameters
         ----------
-        family : str
-            Family of the kernel along the periods.
-        max_interaction : int or None
-            Largest number of periods that interact.
         X : pandas.DataFrame
-            Inputs of the rows to fit.
+            Inputs of the rows.
 
         Returns
         -------
         Expression
         """
-        circles = tuple(
-            Circle(name, period, family, period_bounds=self._period_bounds(name, period))
-            for name, period in zip(self.circles, self.periods, strict=True)
-        )
-        product = Product(circles, max_interaction=max_interaction)
-        if self.terms is not None:
-            return product + self.terms
-        if all(period == "auto" for period in self.periods):
-            names = list(dict.fromkeys(self.circles))
-            return product + slow_change(X[names].to_numpy(), names)
-        return product
-
-    def _period_bounds(self, name, period):
-        if period == "auto" or name not in self.learned:
-            return None
-        return period / _FARTHEST, period * _FARTHEST
+        factors = [factor for term in self.model.terms for factor in getattr(term, "factors", (None,))]
+        if all(isinstance(factor, Circle) and factor.period == "auto" for factor in factors):
+            return self.model + slow_change(X[self.names].to_numpy(), self.names)
+        return self.model
 
     @property
-    def periods(self):
-        """Period of each dimension of the torus, "auto" where it is not known."""
-        calendar = [] if self.calendar is None else CalendarPhases(self.calendar[1]).period_.tolist()
-        return [period for _, period in self.dimensions] + calendar
-
-    @property
-    def learns_period(self):
-        """Which periods are learned."""
-        return [
-            period == "auto" or name in self.learned for name, period in zip(self.circles, self.periods, strict=True)
-        ]
+    def time_periods(self):
+        """Known periods of the column of numbers that orders the rows, by their names."""
+        known = [circle.period for circle in self.circles if circle.input == self.time and circle.period != "auto"]
+        return {f"{period:g}": period for period in known}
 
     @property
     def columns(self):
-        """Columns of the table that predictions need."""
+        """Columns of the table that predictions need; the time of the rows is read on its own."""
         calendar = [] if self.calendar is None else [self.calendar[0]]
-        return list(dict.fromkeys([column for column, _ in self.dimensions] + calendar + self._term_columns))
+        return list(dict.fromkeys([*self._plain_columns, *(lag.column for lag in self.lags), *calendar]))
 
     @property
-    def _term_columns(self):
-        """Columns that terms alone need; the time is read on its own."""
-        known = [*self.circles, self.time]
-        return [name for name in named_inputs(self.terms) if name not in known]
+    def _plain_columns(self):
+        """Columns of the table that are inputs as they are."""
+        others = [*self.calendar_names, *self.derived, *([self.time] if self._counts_time else [])]
+        return [name for name in self.names if name not in others]
+
+    @property
+    def derived(self):
+        """Inputs that are made of columns: moving means, and holidays."""
+        return [lag.name for lag in self.lags] + ([HOLIDAYS] if self.holidays is not None else [])
+
+    @property
+    def _counts_time(self):
+        """Whether the time of the rows is counted from the first on, as no circle has the numbers themselves."""
+        return self.needs_time and all(circle.input != self.time for circle in self.circles)
 
     def read(self, frame, source):
         """Columns of a table that predictions need, checked.
@@ -269,13 +211,31 @@ class TableInputs:
         -------
         dict of str to pandas.Series
         """
-        columns = {column: self._read_dimension(frame, column, source) for column, _ in self.dimensions}
+        levels = category_inputs(self.model)
+        columns = {}
+        for name in self._plain_columns:
+            columns[name] = (self._read_levels if name in levels else self._read_numbers)(frame, name, source)
         if self.calendar is not None:
-            columns[self.calendar[0]] = self._read_calendar(frame, self.calendar[0], source)
-        for name in self._term_columns:
-            is_category = name in category_inputs(self.terms)
-            columns[name] = level_column(frame, name, source) if is_category else self._read_term(frame, name, source)
-        return columns
+            times = columns[self.calendar[0]] = self._read_calendar(frame, self.calendar[0], source)
+            if self.holidays is not None:
+                columns[HOLIDAYS] = holiday_levels(times, self.holidays)
+        return columns | self._read_lags(frame, source, columns)
+
+    def _read_lags(self, frame, source, columns):
+        """Moving means, with what is known of the rows before."""
+        if not self.lags:
+            return {}
+        order = self.read_order(frame, source, columns)
+        base = {lag.column: self.read_numbers(frame, lag.column, source) for lag in self.lags}
+        history = self.history or History.from_rows(order, base, self.lags)
+        return {lag.name: history.moving_mean(lag, order, base[lag.column]) for lag in self.lags}
+
+    def with_history(self, frame, source, order):
+        """The same, knowing what moving means of later rows need of these."""
+        if not self.lags:
+            return self
+        base = {lag.column: self.read_numbers(frame, lag.column, source) for lag in self.lags}
+        return replace(self, history=History.from_rows(order, base, self.lags))
 
     def read_numbers(self, frame, column, source):
         """A column of numbers, written as the model reads them."""
@@ -299,8 +259,11 @@ class TableInputs:
             return None
         if self.time in columns:
             return columns[self.time]
-        is_formatted = self.date_format != "auto" and self.time not in dict(self.dimensions)
-        if holds_numbers(frame, self.time) and not is_formatted:
+        is_circle = any(circle.input == self.time for circle in self.circles)
+        is_time = self.date_format != "auto" or (
+            self.time in frame.columns and is_unix_time(frame[self.time].dropna(), self.time)
+        )
+        if holds_numbers(frame, self.time) and (is_circle or not is_time):
             return self.read_numbers(frame, self.time, source)
         return _read_times(frame, self.time, source, self.timezone, self.date_format)
 
@@ -319,7 +282,7 @@ class TableInputs:
         columns : dict of str to pandas.Series
             Complete columns, see :meth:`read`.
         order : pandas.Series, optional
-            Times of the rows, if the terms have them.
+            Times of the rows, if the model has them.
         source : str or Path, optional
             What errors call the table.
 
@@ -329,14 +292,14 @@ class TableInputs:
         """
         import pandas
 
-        values = {column: columns[column].to_numpy() for column, _ in self.dimensions}
-        index = next(iter(columns.values())).index
-        if self.calendar is not None:
+        values = {name: columns[name].to_numpy() for name in [*self._plain_columns, *self.derived]}
+        index = order.index if not columns else next(iter(columns.values())).index
+        if self.calendar is not None and self.calendar[1]:
             phases = CalendarPhases(self.calendar[1], whole_days=self.whole_days)
             phases = phases.fit_transform(columns[self.calendar[0]])
             values.update(zip(self.calendar_names, phases.T, strict=True))
-        values |= {name: columns[name].to_numpy() for name in self._term_columns}
-        if self.axis is not None and self.needs_time and self.time not in values:
+        if self._counts_time:
+            assert self.axis is not None
             values[self.time] = self.axis.to_numbers(order, source)
         return pandas.DataFrame({name: values[name] for name in self.names}, index=index)
 
@@ -354,16 +317,22 @@ class TableInputs:
             return
         column, cycles = self.calendar
         for cycle, name in zip(cycles, self.calendar_names, strict=True):
+            if name not in X:
+                continue
             values = X[name].to_numpy()
             if (values == values[0]).all():
-                shared = "time of day" if cycle == "day" else f"day of the {cycle}"
-                shown = values[0] + (cycle in ("month", "year"))  # whose days people count from 1
+                shared = {"hour": "minute", "day": "time of day"}.get(cycle, f"day of the {cycle}")
+                shown = values[0] + (cycle in ("month", "quarter", "year"))  # whose days people count from 1
                 raise TableError(
                     f"Every row of {column!r} in {source} has the same {shared} ({name} is {shown:g}): leave out "
                     f"{cycle!r}."
                 )
 
-    def _read_dimension(self, frame, column, source):
+    def _read_levels(self, frame, column, source):
+        levels = level_column(frame, column, source)
+        return levels.fillna(EMPTY) if column in self.empty_levels else levels
+
+    def _read_numbers(self, frame, column, source):
         try:
             return self.read_numbers(frame, column, source)
         except TableError as error:
@@ -375,17 +344,9 @@ class TableInputs:
             except ValueError:
                 raise error from None
         raise TableError(
-            f"Column {column!r} of {source} holds times, such as {first[0]}, not numbers: give it to the calendar "
+            f"Column {column!r} of {source} contains times, such as {first[0]}, not numbers: give it to the calendar "
             f"({word('calendar', column)}), or count hours or days from some start."
         )
-
-    def _read_term(self, frame, column, source):
-        if column == TIME and not holds_numbers(frame, column):
-            raise TableError(
-                f"terms have {TIME!r}, but nothing orders the rows: name the column that does ({word('time', 'date')}) "
-                f"or give times to the calendar ({word('calendar', 'date')})."
-            )
-        return self._read_dimension(frame, column, source)
 
     def _read_calendar(self, frame, column, source):
         """Times of the calendar on the clock of the model; an error if that is not known."""
@@ -409,39 +370,3 @@ def _read_times(frame, column, source, timezone, date_format):
         if timezone is not None or "several offsets" not in str(error):
             raise
         raise TableError(f"{str(error).removesuffix('.')} ({word('timezone', 'Europe/Berlin')}).") from error
-
-
-def _pairs(periods):
-    """Columns and periods, each alone, from a dictionary or pairs."""
-    pairs = [] if periods is None else list(periods.items() if hasattr(periods, "items") else periods)
-    for column, given in pairs:
-        several = not isinstance(given, str) and np.iterable(given)
-        for period in given if several else [given]:
-            yield column, period
-
-
-def _check_period(column, period):
-    if isinstance(period, str) and period.strip() == "auto":
-        return "auto"
-    try:
-        number = float(period)
-    except (TypeError, ValueError):
-        number = np.nan
-    if not (np.isfinite(number) and number > 0):
-        raise ValueError(f"The period of {column!r} must be a positive number or 'auto', got {period!r}.")
-    return number
-
-
-def _check_calendar(calendar):
-    """Column and cycles of a calendar."""
-    if calendar is None or not calendar:
-        return None, None
-    if not hasattr(calendar, "items") or len(calendar) > 1:
-        raise ValueError(f"calendar must name one column and its cycles, as in {{'time': ['day']}}, got {calendar!r}.")
-    ((column, cycles),) = calendar.items()
-    cycles = (cycles,) if isinstance(cycles, str) else tuple(cycles)
-    try:
-        _ = CalendarPhases(cycles).period_
-    except ValueError as error:
-        raise ValueError(f"The calendar of {column!r} is {', '.join(map(str, cycles))}: {error}") from error
-    return str(column), cycles

@@ -59,7 +59,7 @@ def with_line(table: Any, content: dict[str, Any]) -> None:
     model, axis, zero = table.model_, TimeAxis(**content["axis"]), 0.0
     if axis.kind == "number":  # inputs hold the numbers themselves
         axis, zero = replace(axis, zero=0.0), float(axis.zero)
-    table.inputs_ = replace(table.inputs_, terms=Slope(axis.column), axis=axis)
+    table.inputs_ = replace(table.inputs_, model=table.inputs_.model + Slope(axis.column), axis=axis)
     names = table.inputs_.names
     model.feature_names_in_, model.n_features_in_ = np.array(names, dtype=object), len(names)
     fit = model.fit_

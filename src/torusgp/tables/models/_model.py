@@ -2,31 +2,31 @@
 
 import warnings
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
-from scipy.special import ndtri
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.fitting.schedule import limited_blas
 from torusgp.tables.forecasting import Timeline, quantile_name
+from torusgp.tables.models._backtesting import FEWEST_ROWS, backtest_rows, evaluate_last
+from torusgp.tables.models._choice import Options, choose_inputs
 from torusgp.tables.models._files import from_notes, load_regressor, to_notes
 from torusgp.tables.models._forecasting import forecast_table
 from torusgp.tables.models._holdout import hold_out
-from torusgp.tables.models._inputs import TableInputs
 from torusgp.tables.models._parameters import check_parameters
+from torusgp.tables.models._predictions import predict_rows
 from torusgp.tables.models._regressors import fit_regressor
+from torusgp.tables.models._repeats import repeated_times
 from torusgp.tables.models._rows import TABLE, Rows, find_complete, numbered, read_noise, to_table, unless_input
-from torusgp.tables.models._slopes import estimate_slopes, inflated_std
+from torusgp.tables.models._slopes import estimate_slopes
 from torusgp.tables.models._summary import part_stds, summarise
 from torusgp.tables.models._warnings import warn_about
 from torusgp.tables.models._words import word
 from torusgp.tables.reading import TableError, zone_name
-from torusgp.views.scores import Scores
 
-FEWEST_ROWS = 20  # to learn from
 _QUANTILES = (0.05, 0.5, 0.95)
 
 
@@ -56,10 +56,33 @@ class TableModel(BaseEstimator):
     periods : dict of str to number, "auto" or a sequence of these, optional
         Columns of numbers and the period of each, in its units. A column with several periods feeds several dimensions
         of the torus; "auto" is found and learned.
-    calendar : dict of str to sequence of {"day", "week", "month", "year"}, optional
+    calendar : dict of str to sequence of {"hour", "day", "week", "month", "quarter", "year"}, optional
         A column of times and the cycles that are read off it; see :class:`~torusgp.CalendarPhases`.
+    inputs : sequence of str, optional
+        Columns that the target depends on, by their type: numbers are lines; text, booleans and numbers with two values
+        are categories; times are slow change and the cycles of day, week and year that they have gone through twice.
+        Words for cycles ("hour" of the day, "weekday", "month", "quarter", "year", "minute") and "time" are inputs,
+        too. All of them may interact; where there are more than three, the data choose the frequencies. If neither
+        inputs, terms, periods nor calendar are given, all columns are inputs.
+    terms : str or Expression, optional
+        Which inputs interact: a formula such as ``"hour * temperature + hour * weekday + time"``. Inputs are those of
+        ``inputs``; ``*`` is the product kernel, which contains the effects of each of its factors. Functions say what
+        an input is: ``line(x)``, ``slope(x)`` for a straight line, which goes on in forecasts, ``category(x)``,
+        ``circle(x, 360)``, ``circle(x, auto)`` for a period to be found and ``circle(x, 360, learned)``. Or an
+        expression over names of columns, such as ``Slope("time") + Line("temperature")``, where cycles are called
+        "hour_of_day" and so on. Time is in years of 365.25 days since the first row where it has dates, else in its own
+        units. Inputs that are named elsewhere and not in terms make up one product beside them.
+    lags : dict of str to sequence of str, optional
+        Moving means of columns, such as ``{"temperature": ["3h", "24h"]}``: inputs called ``temperature_3h`` and
+        ``temperature_24h``, over the time up to each row (min, h, d or w; numbers where numbers order the rows). They
+        are not known where less than half of it has rows: at the beginning, and after gaps; such rows are left out of
+        fits. Predictions know the last of the rows that were fitted.
+    holidays : str, optional
+        Country, or part of it, whose public holidays and the days before and after them are a category called
+        "holidays", such as "AU-VIC"; needs the library of this name.
     time : str, optional
-        Column of times or numbers that orders the rows; by default that of the calendar, if there is one.
+        Column of times or numbers that orders the rows; by default that of the calendar, or the only column of times
+        where time is an input.
     timezone : str, optional
         Zone whose clock the calendar reads, such as "Australia/Melbourne". By default times stay in their own.
     whole_days : bool, default=True
@@ -70,16 +93,6 @@ class TableModel(BaseEstimator):
     date_format : str, default="auto"
         How times that are text are written, such as ``%d/%m/%Y %H:%M``. "auto" reads ISO 8601 and dates with dots, such
         as 31.01.2024, whose day comes first.
-    learn_period : str or sequence of str, default=()
-        Columns whose periods are learned: from where ``periods`` gives them, or from where they are found.
-    terms : Expression, optional
-        What the target depends on beside what repeats, added to it: a sum over names of columns, such as
-        ``Slope("time") + Line("temperature") + Category("holiday")``; see :class:`~torusgp.TorusGPRegressor`. The name
-        of the column that orders the rows, or "time", is the time of a row: in years of 365.25 days since the first row
-        where it holds dates, else in its own units. Names of the calendar's cycles, such as "hour_of_day", are inputs,
-        too: ``Circle("hour_of_day", 24) * Line("temperature")``. A ``Slope`` goes on in forecasts, and its uncertainty
-        is part of their intervals; that the change goes on at all is taken for granted. By default there are none, but
-        where no period is known: there slow change beside what repeats is part of the model.
     noise : str, optional
         Column of known standard deviations of the target, such as error bars: positive numbers. They decide how much
         each row counts. Their common factor is learned, since error bars are often too small or too large alike: the
@@ -91,7 +104,7 @@ class TableModel(BaseEstimator):
     exposure : str, optional
         Column of exposures of counts: positive numbers. Rates are for each unit of it.
     noise_by : sequence of str, optional
-        Inputs that the variance of the noise depends on: those that repeat, such as "hour_of_day", or columns of terms.
+        Inputs that the variance of the noise depends on, such as "hour" or "temperature".
     redundancy : float or "auto", default="auto"
         Number of rows over their effective sample size, as the noise of neighbouring rows is autocorrelated. "auto"
         estimates it where ``time`` orders the rows, and takes them for independent otherwise; see
@@ -100,8 +113,6 @@ class TableModel(BaseEstimator):
         Family of the kernel; see :class:`~torusgp.TorusKernel`.
     n_components : int or "auto", default="auto"
         Largest number of components of the model.
-    max_interaction : int, optional
-        Largest number of dimensions that interact; 1 for effects that only add up.
     drop_missing : bool, default=False
         Leave out rows that miss a value, instead of raising an error that counts them.
     verbose : int or callable, default=0
@@ -116,6 +127,8 @@ class TableModel(BaseEstimator):
         its standard error ``std``.
     inputs_ : TableInputs
         Where the inputs come from.
+    unused_ : dict of str to str
+        Columns of the table that are no inputs, and why.
     noise_factor_ : float or None
         What standard deviations of the column ``noise`` are to be multiplied with; one if they are right. None without
         such a column.
@@ -133,6 +146,8 @@ class TableModel(BaseEstimator):
         Effective sample size.
     scores_ : Scores or None
         How predictions fared on rows that were held out.
+    evaluation_ : Backtest or None
+        The same by how far ahead they were, beside a seasonal naive forecast, if time orders the rows.
     is_refitted_ : bool
         Whether the model was fitted to these rows, too, after it was evaluated.
 
@@ -162,13 +177,15 @@ class TableModel(BaseEstimator):
         periods=None,
         calendar=None,
         *,
+        inputs=None,
+        terms=None,
+        lags=None,
+        holidays=None,
         time=None,
         timezone=None,
         whole_days=True,
         decimal="auto",
         date_format="auto",
-        learn_period=(),
-        terms=None,
         noise=None,
         likelihood="normal",
         exposure=None,
@@ -176,20 +193,21 @@ class TableModel(BaseEstimator):
         redundancy="auto",
         kernel="squared_exponential",
         n_components="auto",
-        max_interaction=None,
         drop_missing=False,
         verbose=0,
     ):
         self.target = target
         self.periods = periods
         self.calendar = calendar
+        self.inputs = inputs
+        self.terms = terms
+        self.lags = lags
+        self.holidays = holidays
         self.time = time
         self.timezone = timezone
         self.whole_days = whole_days
         self.decimal = decimal
         self.date_format = date_format
-        self.learn_period = learn_period
-        self.terms = terms
         self.noise = noise
         self.likelihood = likelihood
         self.exposure = exposure
@@ -197,7 +215,6 @@ class TableModel(BaseEstimator):
         self.redundancy = redundancy
         self.kernel = kernel
         self.n_components = n_components
-        self.max_interaction = max_interaction
         self.drop_missing = drop_missing
         self.verbose = verbose
 
@@ -219,7 +236,7 @@ class TableModel(BaseEstimator):
         """
         with _all_or_nothing(self):
             rows = self._read(*to_table(frame, source))
-            self.scores_, self.is_refitted_ = None, False
+            self.scores_, self.evaluation_, self.is_refitted_ = None, None, False
             self._fit(rows)
             warn_about(self, rows)
         return self
@@ -260,14 +277,14 @@ class TableModel(BaseEstimator):
                 if refit:  # what is wrong with the final model is told of that one
                     warnings.simplefilter("ignore", UserWarning)
                 self._fit(rows.take(~held))
-            tested = rows.take(held)
             self._report("predicting the rows held out")
-            self.scores_ = self._scores(
-                tested,
-                words,
-                constant=np.mean(rows.y[~held]),
-                redundancy=None if rows.order is None else self.redundancy_,
-            )
+            self.evaluation_ = None
+            if rows.order is None:
+                constant = np.mean(rows.y[~held])
+                self.scores_ = self._score(rows.take(held), words, constant=constant)
+            else:
+                self.evaluation_ = evaluate_last(self, rows, n_left, words)
+                self.scores_ = self.evaluation_.scores
             self.is_refitted_ = bool(refit)
             if refit:
                 self._report("fitting to all rows")
@@ -277,25 +294,23 @@ class TableModel(BaseEstimator):
 
     def _read(self, frame, source):
         """Checked rows, in order."""
-        inputs = TableInputs.from_options(
-            self.periods,
-            self.calendar,
-            self.time,
-            self.timezone,
-            self.learn_period,
-            whole_days=self.whole_days,
-            decimal=self.decimal,
-            date_format=self.date_format,
-            terms=self.terms,
-        )
-        check_parameters(self, inputs)
         frame = numbered(frame, source)
+        inputs = choose_inputs(self._options(), frame, source)
+        check_parameters(self, inputs)
         y = inputs.read_numbers(frame, self.target, source)
         columns = inputs.read(frame, source)
         order = inputs.read_order(frame, source, columns)
         scale = read_noise(frame, self._scale_column, source, inputs)
-        needed = [y, *columns.values(), *unless_input(order, columns), *unless_input(scale, columns)]
+        inputs = inputs.with_history(frame, source, order)
+        repeated = repeated_times(frame, order, source)
+        if repeated is not None:
+            warnings.warn(repeated, stacklevel=3)
+        lagged = {lag.name: columns[lag.name] for lag in inputs.lags}
+        own = [column for name, column in columns.items() if name not in lagged]
+        needed = [y, *own, *unless_input(order, columns), *unless_input(scale, columns)]
         complete = find_complete(needed, source, self.drop_missing)
+        for column in lagged.values():  # of the first rows nothing is known of the time before
+            complete = complete & column.notna().to_numpy()
         self.n_dropped_ = int(np.sum(~complete))
         if complete.sum() < FEWEST_ROWS:
             raise TableError(f"{source} has {complete.sum()} complete rows; {FEWEST_ROWS} or more are needed.")
@@ -307,6 +322,17 @@ class TableModel(BaseEstimator):
         inputs.check_cycles(X, source)
         scale = None if scale is None else scale[complete].to_numpy()
         return Rows(X, y[complete].to_numpy(), order, scale, source).sorted()
+
+    def _options(self):
+        """What was said of the inputs."""
+        names = [one.name for one in fields(Options) if hasattr(self, one.name)]
+        return Options(
+            **{name: getattr(self, name) for name in names},
+            family=self.kernel,
+            reserved=tuple(one for one in (self.noise, self.exposure) if one is not None),
+            learns_sets=check_likelihood(self.likelihood).name in ("normal", "log_normal"),
+            fills_levels=not self.drop_missing,
+        )
 
     def _fit(self, rows, start=1.0):
         if np.ptp(rows.y) == 0:
@@ -363,9 +389,8 @@ class TableModel(BaseEstimator):
         names = [quantile_name(quantile) for quantile in quantiles]
         frame, source = to_table(frame, source)
         rows, complete = self._read_inputs(frame, source)
-        mean, std = self._predict(rows)
-        values = {"mean": mean, "std": std}
-        values |= dict(zip(names, self._predict_quantiles(rows, mean, std, quantiles).T, strict=True))
+        predicted = predict_rows(self, rows, quantiles)
+        values = {"mean": predicted.mean, "std": predicted.std, **dict(zip(names, predicted.shown.T, strict=True))}
         return pandas.DataFrame(values, index=frame.index[complete])
 
     def forecast(self, horizon=None, future=None, quantiles=_QUANTILES, *, source=TABLE):
@@ -409,44 +434,66 @@ class TableModel(BaseEstimator):
         Scores
         """
         frame, source = to_table(frame, source)
-        return self._scores(self._read_targets(frame, source), f"of {source}")
+        return self._score(self._read_targets(frame, source), f"of {source}")
 
-    def _scores(self, rows, words, **others):
-        """How predictions compare with the targets of rows."""
-        if self._is_plain:
-            mean, std = self._predict(rows)
-            return Scores.from_predictions(rows.y, mean, std, words, noise_std=self._noise_std(rows), **others)
-        return Scores.from_model(self.model_, rows.X, rows.y, words, exposure=rows.scale, **others)
+    def _score(self, rows, words, **others):
+        """How predictions of single rows compare with their targets."""
+        predicted = predict_rows(self, rows, scored=True)
+        return predicted.score(rows.y, words, likelihood=check_likelihood(self.likelihood), **others)
+
+    def backtest(
+        self,
+        frame,
+        horizon,
+        origins=10,
+        *,
+        every=None,
+        refit=True,
+        quantiles=_QUANTILES,
+        n_jobs=None,
+        source=TABLE,
+    ):
+        """Forecast the past from several origins, and compare with what came, beside a seasonal naive forecast.
+
+        The model itself stays as it is: each forecast comes from a fit to the rows up to its origin.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame, str or Path
+            The table, or its file.
+        horizon : int, str or timedelta
+            How far ahead: a number of rows, or a span such as "24h" or "28d".
+        origins : int or sequence, default=10
+            Number of origins, so that the last forecast ends with the rows; or the last times that are known.
+        every : int, str or timedelta, optional
+            Distance of origins; by default the horizon.
+        refit : bool, int, str or timedelta, default=True
+            Whether to fit at every origin, or only at the first; or after every so many origins, or after a span such
+            as "7d". In between, forecasts start from the rows up to their origin with what was learned before.
+        quantiles : sequence of float, default=(0.05, 0.5, 0.95)
+            Quantiles in the table of forecasts.
+        n_jobs : int, optional
+            Number of processes; by default one for each core where a fit takes more than some seconds.
+        source : str or Path, optional
+            File that the table was read from.
+
+        Returns
+        -------
+        Backtest
+        """
+        table = clone(self)
+        rows = table._read(*to_table(frame, source))
+        return backtest_rows(table, rows, horizon, origins, every, refit, quantiles, n_jobs)
 
     @property
-    def _is_plain(self):
-        """Whether predictions are normal, with noise that does not change but for known standard deviations."""
-        return check_likelihood(self.likelihood).name == "normal" and not self.noise_by
+    def unused_(self):
+        """Columns of the table that are no inputs, and why."""
+        return dict(self.inputs_.unused)
 
     @property
     def _scale_column(self):
         """Column of what is known of rows beside the target: standard deviations, or exposures."""
         return self.noise if self.noise is not None else self.exposure
-
-    def _predict(self, rows):
-        """Means and standard deviations of observations."""
-        if not self._is_plain:
-            return self.model_.predict(rows.X, return_std=True, exposure=rows.scale)
-        mean, std = self.model_.predict(rows.X, return_std=True, include_noise=self.noise is None)
-        if self.noise is not None:
-            std = np.hypot(std, self._noise_std(rows))
-        return mean, inflated_std(self.model_, rows.X, std, self.slopes_)
-
-    def _predict_quantiles(self, rows, mean, std, quantiles):
-        """Quantiles of observations, as columns."""
-        if self._is_plain:
-            return mean[:, None] + ndtri(np.asarray(quantiles, dtype=float)) * std[:, None]
-        return self.model_.predict_quantiles(rows.X, quantiles, exposure=rows.scale)
-
-    def _noise_std(self, rows):
-        """Standard deviation of the noise of rows."""
-        typical = np.sqrt(self.model_.noise_variance_)
-        return typical if rows.scale is None else typical * rows.scale / self._typical_scale
 
     def read(self, frame, *, source=TABLE):
         """Inputs and targets of the regressor, from a table.
@@ -473,12 +520,12 @@ class TableModel(BaseEstimator):
         y = self.inputs_.read_numbers(numbered(frame, source), self.target, source).to_numpy()[complete]
         return replace(rows, y=y).take(~np.isnan(y))
 
-    def _read_inputs(self, frame, source):
-        """Rows without targets, of which the order is known if terms need it; and which rows are complete."""
+    def _read_inputs(self, frame, source, in_order=False):
+        """Rows without targets, and which are complete; their order is read if terms need it, or if asked for."""
         check_is_fitted(self, "model_")
         frame = numbered(frame, source)
         columns = self.inputs_.read(frame, source)
-        order = self.inputs_.read_order(frame, source, columns) if self.inputs_.needs_time else None
+        order = self.inputs_.read_order(frame, source, columns) if in_order or self.inputs_.needs_time else None
         complete = find_complete([*columns.values(), *unless_input(order, columns)], source, self.drop_missing)
         order = None if order is None else order[complete]
         X = self.inputs_.to_inputs({name: column[complete] for name, column in columns.items()}, order, source)
@@ -492,12 +539,12 @@ class TableModel(BaseEstimator):
             None if scale is None else scale[complete].fillna(self._typical_scale).to_numpy(),
         ), complete
 
-    def read_as(self, *, decimal=None, date_format=None):
+    def read_as(self, *, decimal=None, date_format=None, drop_missing=None):
         """Read the tables that follow in another way than those that were fitted.
 
         Parameters
         ----------
-        decimal, date_format : str, optional
+        decimal, date_format, drop_missing : optional
             See :class:`TableModel`; by default as before.
 
         Returns
@@ -507,7 +554,7 @@ class TableModel(BaseEstimator):
         given = {"decimal": decimal, "date_format": date_format}
         changes = {name: value for name, value in given.items() if value is not None}
         self.inputs_ = replace(self.inputs_, **changes)
-        return self.set_params(**changes)
+        return self.set_params(**changes, **({} if drop_missing is None else {"drop_missing": drop_missing}))
 
     # What was learned --------------------------------------------------------------------------------------------
 

@@ -8,20 +8,21 @@ from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.kernels.axes import Category, Circle, Line, Sum
 from torusgp.tables.models._fitting import FEW_COLUMNS, fit_counted, fit_in_order
+from torusgp.tables.models._terms import category_inputs
 from torusgp.tables.models._turns import few_turns
 from torusgp.tables.models._words import word
 
 
 def fit_regressor(table, rows, start, report):
     """A regressor fitted to rows, their redundancy, and the estimate behind it."""
-    kernel = table.inputs_.expression(table.kernel, table.max_interaction, rows.X)
+    kernel, index_set = table.inputs_.expression(rows.X), table.inputs_.index_set
 
     def make(n_components):
-        return TorusGPRegressor(kernel, n_components=n_components, verbose=table.verbose)
+        return TorusGPRegressor(kernel, index_set=index_set, n_components=n_components, verbose=table.verbose)
 
     likelihood = check_likelihood(table.likelihood)
     if likelihood.name != "normal" or table.noise_by:
-        return _fit_likelihood(table, rows, kernel, likelihood, report)
+        return _fit_likelihood(table, rows, kernel, index_set, likelihood, report)
 
     if table.redundancy == "auto" and rows.order is not None:
         return fit_in_order(
@@ -38,7 +39,7 @@ def fit_regressor(table, rows, start, report):
     return fit_counted(make(table.n_components), rows.X, rows.y, value, rows.scale), value, None
 
 
-def _fit_likelihood(table, rows, kernel, likelihood, report):
+def _fit_likelihood(table, rows, kernel, index_set, likelihood, report):
     """The same with another likelihood, or noise that changes.
 
     The redundancy is that of a normal model of targets whose variance hardly changes.
@@ -62,6 +63,7 @@ def _fit_likelihood(table, rows, kernel, likelihood, report):
         kernel,
         likelihood=table.likelihood,
         noise_kernel=noise_kernel(table.noise_by, table.inputs_),
+        index_set=index_set,
         n_components=table.n_components,
         verbose=table.verbose,
     )
@@ -74,23 +76,13 @@ def noise_kernel(names, inputs):
     """What the variance of the noise depends on: circles of inputs that repeat, lines or categories of others."""
     if not names:
         return None
-    periods = dict(zip(inputs.circles, inputs.periods, strict=True))
-    categories = set() if inputs.terms is None else set(category_inputs(inputs.terms))
+    periods = {circle.input: circle.period for circle in inputs.circles}
+    categories = set(category_inputs(inputs.model))
     parts = [
         Circle(name, periods[name]) if name in periods else Category(name) if name in categories else Line(name)
-        for name in names
+        for name in map(inputs.input_name, names)
     ]
     return Sum(tuple(term for part in parts for term in part.terms))
-
-
-def category_inputs(terms):
-    """Names of the inputs that are categories of an expression."""
-    return [
-        factor.used[0]
-        for term in terms.terms
-        for factor in getattr(term, "factors", ())
-        if isinstance(factor, Category)
-    ]
 
 
 def _stabilised(likelihood, rows):

@@ -39,6 +39,16 @@ class Rows:
         )
 
 
+def row_times(inputs, order):
+    """Times of rows as numbers, in days where they are dates; None if they are an input of the regressor."""
+    if order is None or inputs.needs_time:
+        return None
+    if order.dtype.kind != "M":
+        return order.to_numpy(dtype=float)
+    times = order if order.dt.tz is None else order.dt.tz_convert("UTC").dt.tz_localize(None)
+    return (times.to_numpy() - np.datetime64("1970-01-01")) / np.timedelta64(1, "D")
+
+
 def to_table(frame, source):
     """A table and where it comes from; it is read if it is a file."""
     if isinstance(frame, str | Path):

@@ -19,19 +19,9 @@ def summarise(table):
     # the curvature at a peak of noise is no error of a period
     is_peak = explains_nothing or any(one.bound == "lower" for one in scales[0])
     period_errors = np.atleast_1d(np.full(1, np.nan) if is_peak else getattr(model, "period_std_", np.nan))
-    circles = []
-    for name, scale, is_learned in zip(inputs.circles, scales[0], inputs.learns_period, strict=True):
-        circles.append(
-            {
-                "name": name,
-                "period": fitted.parameters.period[scale.axis],
-                "period_std": period_errors[scale.axis % len(period_errors)] if is_learned else None,
-                "period_is": "learned" if is_learned else "given",
-                "length_scale": scale.value,
-                "length_scale_std": scale.std,
-                "length_scale_bound": scale.bound,
-            }
-        )
+    axes = [axis for axis, one in enumerate(fitted.prior.torus.axes) if one.kind == "circle"]
+    errors = np.broadcast_to(period_errors, len(axes)) if len(period_errors) == 1 else period_errors
+    circles = [_circle(model, scales, axis, error) for axis, error in zip(axes, errors, strict=True)]
     found = table.correlation_
     return to_plain(
         {
@@ -52,16 +42,16 @@ def summarise(table):
             "kernel": table.kernel,
             "columns": len(model.coef_),
             "selection": selection_summary(model).to_dict() if model.fit_.learned.rounds else None,
-            "max_interaction": table.max_interaction,
             "truncation_error": model.truncation_error_,
             "has_slow_change": SLOW_CHANGE in model.term_names_,
             "slow_change_std": table._part_stds.get(SLOW_CHANGE),
-            "terms": [] if inputs.terms is None else _terms(table, scales),
+            "terms": _terms(table, scales),
+            "unused": [{"column": column, "reason": reason} for column, reason in inputs.unused],
             "slopes": [
                 {name: value for name, value in slope.to_json().items() if name != "inflation"}
                 for slope in table.slopes_
             ],
-            "function_std": function_std(model),
+            "function_std": function_std(model) if _is_seasonal(fitted) else table._part_stds[None],
             "signal_std": np.sqrt(model.signal_variance_),
             "noise_std": np.sqrt(model.noise_variance_),
             "noise_column": table.noise,
@@ -70,6 +60,7 @@ def summarise(table):
             "noise_factor": table.noise_factor_,
             "log_evidence": model.log_marginal_likelihood_,
             "holdout": None if table.scores_ is None else table.scores_.to_json(),
+            "naive": None if table.evaluation_ is None else _naive(table.evaluation_),
             "explains_nothing": explains_nothing,
             "is_refitted": table.is_refitted_,
             "attribution": _attribution(model),
@@ -77,10 +68,37 @@ def summarise(table):
     )
 
 
+def _naive(evaluation):
+    """The seasonal naive forecast that the rows held out are compared with."""
+    return {"season": evaluation.season, **evaluation.naive.to_json()}
+
+
+def _circle(model, scales, axis, period_error):
+    """Period and length scale of a circle, in the first term that has it."""
+    fitted, is_learned = model.fitted_, bool(model.fit_.model.moving[axis])
+    scale = next(one for term in scales for one in term if one.axis == axis)
+    return {
+        "name": fitted.prior.torus.names[fitted.prior.torus.axes[axis].input],
+        "period": fitted.parameters.period[axis],
+        "period_std": period_error if is_learned else None,
+        "period_is": "learned" if is_learned else "given",
+        "length_scale": scale.value,
+        "length_scale_std": scale.std,
+        "length_scale_bound": scale.bound,
+    }
+
+
+def _is_seasonal(fitted):
+    """Whether the first term is what repeats: a product of circles."""
+    return all(fitted.prior.torus.axes[axis].kind == "circle" for axis in fitted.prior.terms[0].axes)
+
+
 def _terms(table, scales):
     """Terms beside what repeats: how much they vary over the rows, and their length scales."""
     fitted, found = table.model_.fitted_, []
-    for term, own in list(zip(fitted.prior.terms, scales, strict=True))[1:]:
+    if SLOW_CHANGE in table.model_.term_names_:
+        return []
+    for term, own in list(zip(fitted.prior.terms, scales, strict=True))[_is_seasonal(fitted) :]:
         axes = [fitted.prior.torus.axes[one.axis] for one in own]
         found.append(
             {
@@ -99,7 +117,7 @@ def _terms(table, scales):
 def part_stds(model, X):
     """Standard deviations over rows of what the terms of a model contribute, by their names.
 
-    All terms beside a period that was found are slow change together.
+    All terms beside a period that was found are slow change together. None is the name of their sum.
 
     Parameters
     ----------
@@ -110,12 +128,11 @@ def part_stds(model, X):
 
     Returns
     -------
-    dict of str to float
+    dict of str or None to float
     """
-    if len(model.term_names_) == 1:
-        return {}
     parts = model.predict_parts(X)
     stds = dict(zip(model.term_names_, np.std(parts, axis=0).tolist(), strict=True))
+    stds[None] = float(np.std(parts.sum(axis=1)))
     if SLOW_CHANGE in stds:
         stds[SLOW_CHANGE] = float(np.std(parts[:, 1:].sum(axis=1)))
     return stds

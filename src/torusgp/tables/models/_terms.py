@@ -1,4 +1,4 @@
-"""Terms that a user adds to what repeats, and expressions with other starting points."""
+"""Terms that a user gives as an expression, and expressions with other starting points."""
 
 from __future__ import annotations
 
@@ -16,22 +16,15 @@ TIME = "time"  # what terms call the column that orders the rows, whatever its n
 
 
 def check_terms(terms: Any) -> None:
-    """Raise unless terms are an expression over names, whose periods are given."""
-    if terms is None:
-        return
+    """Raise unless terms are an expression over names."""
     if not isinstance(terms, Expression):
         raise ValueError(
-            "terms must be an expression such as Slope('time') + Line('temperature') + Category('holiday'), got "
-            f"{terms!r}."
+            "terms must be a formula such as 'hour * temperature + weekday' or an expression such as Slope('time') + "
+            f"Line('temperature'), got {terms!r}."
         )
     for one in named_inputs(terms):
         if not isinstance(one, str):
             raise ValueError(f"terms name columns of the table, got the position {one!r}.")
-    for factor in _factors(terms):
-        if isinstance(factor, Circle | Lattice) and factor.learns_period:
-            raise ValueError(
-                f"{factor!r} of terms has a period to be found or learned: give it to periods, or give its number."
-            )
     both = set(category_inputs(terms)) & set(number_inputs(terms))
     if both:
         raise ValueError(
@@ -58,12 +51,25 @@ def rename_time(terms: Expression | None, column: str | None) -> Expression | No
     return _mapped(terms, changed, moved)
 
 
-def named_inputs(terms: Expression | None) -> list[Input]:
+def named_inputs(terms: Expression | None) -> list[Any]:
     """Inputs of an expression, each once."""
     if terms is None:
         return []
-    found = [slope.input for slope in _slopes(terms)] + [one for factor in _factors(terms) for one in factor.used]
-    return list(dict.fromkeys(found))
+    found = [[term.input] if isinstance(term, Slope) else _used(term) for term in terms.terms]
+    return list(dict.fromkeys(one for inputs in found for one in inputs))
+
+
+def _used(product: Product) -> list[Input]:
+    return [one for factor in product.factors for one in factor.used]
+
+
+def distinct_circles(model: Expression) -> list[Circle]:
+    """Circles of an expression, one for each axis: those of the same input and period are one, if it is not learned."""
+    found: dict[Any, Circle] = {}
+    for factor in _factors(model):
+        if isinstance(factor, Circle):
+            found.setdefault(id(factor) if factor.learns_period else (factor.input, float(factor.period)), factor)
+    return list(found.values())
 
 
 def category_inputs(terms: Expression | None) -> list[Input]:

@@ -64,20 +64,39 @@ def turns_of(inputs, order):
     """
     if order is None:
         return []
-    axis = TimeAxis.from_order(order)
-    times = np.unique(axis.to_numbers(order, TABLE))
-    span = times[-1] - times[0] + (np.median(np.diff(times)) if len(times) > 1 else 0.0)
-    if axis.kind == "number":
-        known = [period for column, period in inputs.dimensions if column == axis.column and period != "auto"]
-        return [Turns(f"{period:g}", axis.column, float(span / period), False) for period in known]
-    if inputs.calendar is None:
-        return []
-    cycles = inputs.calendar[1]
-    names = inputs.calendar_names
-    return [
-        Turns(cycle, name, float(span * YEAR / CYCLES[cycle].n_days), True)
-        for cycle, name in zip(cycles, names, strict=True)
-    ]
+    if order.dtype.kind != "M":
+        known = [one.period for one in inputs.circles if one.input == order.name and one.period != "auto"]
+        return [Turns(f"{period:g}", str(order.name), covered(order) / period, False) for period in known]
+    cycles = [] if inputs.calendar is None else inputs.calendar[1]
+    return [Turns(cycle, CYCLES[cycle].column, n_turns(order, CYCLES[cycle].n_days), True) for cycle in cycles]
+
+
+def n_turns(order, n_days):
+    """How often rows have gone through a cycle of so many days.
+
+    Parameters
+    ----------
+    order : pandas.Series
+        Times.
+    n_days : float
+        Length of the cycle.
+
+    Returns
+    -------
+    float
+    """
+    return covered(order) * YEAR / n_days
+
+
+def covered(order):
+    """Time that rows cover, the one that the last row stands for included: in years of dates, or units of numbers."""
+    return float(np.ptp(TimeAxis.from_order(order).to_numbers(order, TABLE))) + spacing(order)
+
+
+def spacing(order):
+    """Time from one row to the next, the median of those that differ; zero if none do."""
+    times = np.unique(TimeAxis.from_order(order).to_numbers(order, TABLE))
+    return float(np.median(np.diff(times))) if len(times) > 1 else 0.0
 
 
 def few_turns(inputs, order):

@@ -78,10 +78,9 @@ def _of_outliers(outliers):
 
 def _of_error_bars(table):
     """What noise that is much larger than known may mean where there may be another period."""
-    searched = [column for column, period in table.inputs_.dimensions if period == "auto"]
-    if table.noise_factor_ is None or table.noise_factor_ < _LARGE_FACTOR or len(table.inputs_.periods) > 1:
-        return []
-    if not searched:
+    circles = table.inputs_.circles
+    searched = [circle.input for circle in circles if circle.period == "auto"]
+    if table.noise_factor_ is None or table.noise_factor_ < _LARGE_FACTOR or len(circles) > 1 or not searched:
         return []
     return [
         f"The noise is {table.noise_factor_:.3g} times what {table.noise!r} says: error bars are too small, or there "

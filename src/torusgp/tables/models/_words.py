@@ -9,28 +9,36 @@ _WORDS = {
     "calendar": ("calendar={{{0!r}: ['day', 'week', 'year']}}", "--calendar {0}=day,week,year"),
     "time": ("time={0!r}", "--time {0}"),
     "timezone": ("timezone={0!r}", "--timezone {0}"),
-    "slope": ("terms=Slope('time')", "--slope time"),
+    "slope": ("terms='slope(time)'", '--terms "slope(time)"'),
+    "by": ("PanelModel(..., by={0!r})", "--by {0}"),
+    "lags": ("lags={{{0!r}: ['3h', '24h']}}", "--lags {0}=3h,24h"),
     "noise": ("noise={0!r}", "--noise-column {0}"),
     "two_periods": (
-        "periods={{{0!r}: ['auto', 'auto']}} with max_interaction=1",
-        "--period {0}=auto twice with --max-interaction 1",
+        "terms='circle({0}, auto) + circle({0}, auto)'",
+        '--terms "circle({0}, auto) + circle({0}, auto)"',
     ),
     "redundancy": ("redundancy", "--redundancy"),
     "drop_missing": ("drop_missing=True", "--drop-missing"),
     "horizon": ("horizon={0!r}", "--horizon {0}"),
+    "origins": ("origins={0}", "--origins {0}"),
     "future": ("future=...", "--future FILE"),
     "without_holdout": ("fit instead of fit_and_evaluate", "--holdout 0"),
 }
 
 
 @contextmanager
-def words_of_the_command():
+def words_of_the_command(is_command=True):
     """Within it, messages name options of ``torusgp fit`` instead of parameters of ``TableModel``."""
-    token = _speaks_command.set(True)
+    token = _speaks_command.set(is_command)
     try:
         yield
     finally:
         _speaks_command.reset(token)
+
+
+def speaks_command():
+    """Whether messages name options of the command."""
+    return _speaks_command.get()
 
 
 def word(name, *values):

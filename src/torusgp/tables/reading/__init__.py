@@ -10,6 +10,7 @@ pandas and pyarrow are imported when a file is read; install them with ``pip ins
 from torusgp.data.tables import (
     TableError,
     complete_rows,
+    did_you_mean,
     holds_numbers,
     numeric_column,
     place_of_row,
@@ -20,13 +21,15 @@ from torusgp.data.tables import (
 from torusgp.tables.reading._layout import TextLayout, text_layout
 from torusgp.tables.reading._levels import level_column, to_level
 from torusgp.tables.reading._moments import to_moment, to_zone, zone_name
-from torusgp.tables.reading._times import time_column
+from torusgp.tables.reading._times import is_unix_time, time_column
 
 __all__ = [
     "TableError",
     "TextLayout",
     "complete_rows",
+    "did_you_mean",
     "holds_numbers",
+    "is_unix_time",
     "level_column",
     "numeric_column",
     "place_of_row",

@@ -12,7 +12,7 @@ class TextLayout:
     Attributes
     ----------
     delimiter : str, default=","
-        Sign between columns.
+        Separator of columns.
     decimal : str, default="."
         Sign before decimals.
     """

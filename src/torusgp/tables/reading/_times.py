@@ -19,6 +19,9 @@ from torusgp.data.tables import (
 from torusgp.tables.times import UnreadableTimeError, read_times, to_timezone
 
 _HOURS = re.compile("%[HIMSfpcX]")
+_UNIX_RANGE = (946_684_800, 4_102_444_800)  # seconds from 1970 to 2000 and to 2100
+_UNIX_UNITS = {"s": 1, "ms": 1000}
+_LIKE_TIME = re.compile("time|date|stamp|unix|epoch|when|^ts$|^t$", re.IGNORECASE)
 _PROBE = datetime.datetime(2019, 11, 23, tzinfo=datetime.UTC)  # a date that every format has to return
 
 
@@ -32,6 +35,7 @@ def time_column(frame, name, path, timezone=None, date_format=AUTO):
     name : str
         Name of the column. Text follows ISO 8601, such as ``2024-01-31 13:30`` or ``2024-01-31T13:30:00+01:00``, or has
         dots and the day first, such as ``31.01.2024 13:30``. Months, such as ``2024-01``, are told by their first days.
+        Numbers are seconds or milliseconds since 1970, if all fall between 2000 and 2100: times of UTC.
     path : str or Path
         File of the table, where an error looks for the line.
     timezone : str or tzinfo, optional
@@ -57,6 +61,8 @@ def time_column(frame, name, path, timezone=None, date_format=AUTO):
         column = _formatted_times(frame, name, path, date_format)
         if column.dtype.kind == "M":
             return column
+    elif is_unix_time(column.dropna()):
+        return _unix_times(column, zone)
     elif kind != "O":
         value = column.dropna().iloc[:1]
         raise TableError(
@@ -82,6 +88,40 @@ def time_column(frame, name, path, timezone=None, date_format=AUTO):
             )
         zone = datetime.timezone(offsets[0].item())
     return pandas.Series(times.moved_to(zone), index=column.index, name=name)
+
+
+def is_unix_time(values, name=""):
+    """Whether numbers are seconds or milliseconds since 1970, of the years from 2000 to 2100.
+
+    Parameters
+    ----------
+    values : pandas.Series
+        Values that are there.
+    name : str, default=""
+        Name of the column, if nobody said that it has times: then it has to sound like it.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> is_unix_time(pd.Series([1706708700])), is_unix_time(pd.Series([1706708700]), "income")
+    (True, False)
+    """
+    if values.dtype.kind not in "iuf" or not len(values) or (name and not _LIKE_TIME.search(name)):
+        return False
+    low, high = _UNIX_RANGE
+    return any(values.between(factor * low, factor * high).all() for factor in _UNIX_UNITS.values())
+
+
+def _unix_times(column, zone):
+    """Times of a column of seconds or milliseconds since 1970, which are those of UTC."""
+    size = column.dropna().iloc[0]
+    unit = next(name for name, factor in _UNIX_UNITS.items() if size <= factor * _UNIX_RANGE[1])
+    times = import_pandas().to_datetime((column * (1e3 / _UNIX_UNITS[unit])).round(), unit="ms", utc=True)
+    return times if zone is None else times.dt.tz_convert(zone)
 
 
 def check_date_format(date_format):

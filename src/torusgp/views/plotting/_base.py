@@ -21,6 +21,12 @@ def check_matplotlib():
     require("matplotlib", "plot", "Plots need")
 
 
+def name_function(estimator):
+    """What the function of a regressor is of the target: the target itself, its logarithm or its log odds."""
+    scale = estimator.likelihood_.scale_name
+    return f"{scale} of target" if scale else "target"
+
+
 def signed_frequencies(index_set):
     """Frequencies of both signs, of shape (n_components, dimension), the zero vector first."""
     half = index_set.frequencies

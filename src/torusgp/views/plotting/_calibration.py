@@ -1,11 +1,12 @@
 """Whether predicted uncertainties are right."""
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
 from torusgp.views.plotting._base import OKABE_ITO, import_pyplot
 
+_INSIDE = 1e-16, 1 - 1e-16  # probabilities whose normal quantiles are finite
 _LEVELS = np.concatenate([np.arange(1, 20) / 20, [0.98, 0.99]])
 
 
@@ -57,7 +58,10 @@ class CalibrationDisplay:
         -------
         CalibrationDisplay
         """
-        scores = standardised_residuals(y_true, y_mean, y_std)
+        return cls._from_residuals(standardised_residuals(y_true, y_mean, y_std), levels)
+
+    @classmethod
+    def _from_residuals(cls, scores, levels):
         nominal = np.asarray(_LEVELS if levels is None else levels, dtype=float)
         if nominal.ndim != 1 or not ((nominal > 0) & (nominal < 1)).all():
             raise ValueError(f"levels must be numbers between 0 and 1, got {levels!r}.")
@@ -72,7 +76,8 @@ class CalibrationDisplay:
         Parameters
         ----------
         estimator : regressor
-            Its ``predict`` takes ``return_std=True``.
+            Its ``predict`` takes ``return_std=True``. Intervals are those of its likelihood, if it has
+            ``predict_cumulative``; of counts and classes randomised, so that they can contain any share.
         X, y : array-like
             Inputs and observations.
         output : int, default=0
@@ -84,7 +89,7 @@ class CalibrationDisplay:
         -------
         CalibrationDisplay
         """
-        return cls.from_predictions(*observed_and_predicted(estimator, X, y, output), levels=levels)
+        return cls._from_residuals(quantile_residuals(estimator, X, y, output)[1], levels)
 
     def plot(self, ax=None, *, confidence=0.95, **kwargs):
         """Draw the coverage, and where it lies by chance alone if predictions are right.
@@ -128,11 +133,25 @@ class CalibrationDisplay:
         return self
 
 
-def observed_and_predicted(estimator, X, y, output):
-    """Observations, means and standard deviations of one target."""
-    mean, std = estimator.predict(X, return_std=True)
+def quantile_residuals(estimator, X, y, output):
+    """Predicted means of one target, and residuals that are standard normal if predictions are right.
+
+    With normal noise these are residuals in units of the predicted standard deviations; otherwise normal quantiles of
+    the probability of an observation up to the one there is. That of a whole number is drawn between those of less and
+    of at most it, always in the same way.
+    """
+    likelihood = getattr(estimator, "likelihood_", None)
     y = np.asarray(y, dtype=float)
-    return tuple(values if values.ndim == 1 else values[:, output] for values in (y, mean, std))
+    if likelihood is None or likelihood.name == "normal":
+        mean, std = estimator.predict(X, return_std=True)
+        y, mean, std = (values if values.ndim == 1 else values[:, output] for values in (y, mean, std))
+        return mean, standardised_residuals(y, mean, std)
+    mean, rank = estimator.predict(X), estimator.predict_cumulative(X, y)
+    mean, rank = (values if values.ndim == 1 else values[:, output] for values in (mean, rank))
+    if likelihood.is_discrete:
+        below = estimator.predict_cumulative(X, y - 1)
+        rank = below + np.random.default_rng(0).uniform(size=len(rank)) * (rank - below)
+    return mean, ndtri(np.clip(rank, *_INSIDE))
 
 
 def standardised_residuals(y_true, y_mean, y_std):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from torusgp.views.analysis import effect
-from torusgp.views.plotting._base import import_pyplot
+from torusgp.views.plotting._base import import_pyplot, name_function
 from torusgp.views.plotting._functions import draw_function, draw_map, map_styles, set_axis
 
 
@@ -60,7 +60,7 @@ class EffectDisplay:
         self.kind = ("circle",) * len(grid) if kind is None else kind
 
     @classmethod
-    def from_estimator(cls, estimator, dimensions, *, joint=False, grid=None, n_points=None, output=0, target="target"):
+    def from_estimator(cls, estimator, dimensions, *, joint=False, grid=None, n_points=None, output=0, target=None):
         """Compute an effect of a fitted regressor.
 
         Parameters
@@ -75,8 +75,9 @@ class EffectDisplay:
             See :func:`torusgp.views.analysis.effect`.
         output : int, default=0
             Which target, where there are several.
-        target : str, default="target"
-            Its name, with its unit if it has one.
+        target : str, optional
+            Its name, with its unit if it has one; of likelihoods on another scale, such as that of logarithms, the name
+            of the function.
 
         Returns
         -------
@@ -87,6 +88,7 @@ class EffectDisplay:
             raise ValueError(f"An effect of one or two dimensions can be drawn, got {len(found.names)}: {found.names}.")
         several = found.mean.ndim > len(found.grid)
         mean, std = (values[..., output] if several else values for values in (found.mean, found.std))
+        target = name_function(estimator) if target is None else target
         return cls(found.grid, mean, std, found.names, found.joint, target, found.period, found.kind)
 
     def plot(self, ax=None, *, coverage=0.95, **kwargs):

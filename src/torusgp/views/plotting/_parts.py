@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from torusgp.views.dimensions import to_levels
-from torusgp.views.plotting._base import import_pyplot
+from torusgp.views.plotting._base import import_pyplot, name_function
 from torusgp.views.plotting._functions import draw_function, draw_map, map_styles, set_axis
 
 _CURVE_POINTS, _MAP_POINTS = 201, 41
@@ -82,7 +82,7 @@ class PartsDisplay:
         self.left_out = tuple(left_out)
 
     @classmethod
-    def from_estimator(cls, estimator, terms=None, *, n_points=None, output=0, names=None, target="target"):
+    def from_estimator(cls, estimator, terms=None, *, n_points=None, output=0, names=None, target=None):
         """Compute the terms of a fitted regressor, see :meth:`torusgp.TorusGPRegressor.predict_parts`.
 
         Parameters
@@ -97,8 +97,9 @@ class PartsDisplay:
             Which target, where there are several.
         names : sequence of str, optional
             Names of all inputs, with their units if they have these; by default those of the fit.
-        target : str, default="target"
-            Name of the target, with its unit if it has one.
+        target : str, optional
+            Name of the target, with its unit if it has one; of likelihoods on another scale, such as that of
+            logarithms, the name of the function.
 
         Returns
         -------
@@ -121,6 +122,7 @@ class PartsDisplay:
                     "EffectDisplay, which averages over others."
                 )
         parts = [_compute(fitted, name, inputs[name], n_points, output, names) for name in chosen]
+        target = name_function(estimator) if target is None else target
         return cls(parts, target, [name for name in fitted.part_names if len(inputs[name]) > 2])
 
     def plot(self, ax=None, *, coverage=0.95, **kwargs):

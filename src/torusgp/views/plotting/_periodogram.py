@@ -1,4 +1,4 @@
-"""How much of the data waves explain, and which lattice their frequencies lie on."""
+"""How much of the data sinusoids explain, and which lattice their frequencies lie on."""
 
 import numpy as np
 
@@ -12,14 +12,14 @@ _DECADES = 5  # below the highest power, colours and lines end
 
 
 class PeriodogramDisplay:
-    """Power of waves against their frequency, with the periods that were found: a line for one input, a map for two.
+    """Power of sinusoids against their frequency, with the periods found: a line for one input, a map for two.
 
     Parameters
     ----------
     frequencies : tuple of one or two ndarrays
         Frequencies along each input, ascending, in cycles per unit of the input.
     power : ndarray of shape (n_first,) or (n_first, n_second)
-        Share of the variance of the targets that a wave of each frequency explains.
+        Share of the variance of the targets that a sinusoid of each frequency explains.
     periods : sequence, default=()
         Periods that were found, the best first: numbers for one input; for two, pairs of periods along the inputs, or
         cells whose rows are lattice vectors, of which the first is drawn.
@@ -102,7 +102,7 @@ class PeriodogramDisplay:
         return cls(periodogram.frequencies, periodogram.power, periods, names)
 
     def reciprocal_points(self):
-        """Frequencies of all waves with the best period, within the range of the periodogram, the lowest first.
+        """Frequencies of all sinusoids with the best period, within the range of the periodogram, the lowest first.
 
         Returns
         -------
@@ -119,7 +119,7 @@ class PeriodogramDisplay:
         return points[np.argsort(np.linalg.norm(points, axis=1), kind="stable")]
 
     def plot(self, ax=None, *, max_frequency=None, **kwargs):
-        """Draw the power on a logarithmic scale, and mark the waves that the periods allow.
+        """Draw the power on a logarithmic scale, and mark the sinusoids that the periods allow.
 
         Parameters
         ----------
@@ -195,7 +195,9 @@ class PeriodogramDisplay:
             points = self.reciprocal_points()
             drawn = points[:_MOST_MARKERS]
             label = (
-                "waves of the cell" if len(drawn) == len(points) else f"the {_MOST_MARKERS} slowest waves of the cell"
+                "sinusoids of the cell"
+                if len(drawn) == len(points)
+                else f"the {_MOST_MARKERS} slowest sinusoids of the cell"
             )
             ax.plot(
                 *drawn.T,

@@ -26,6 +26,10 @@ class PredictionDisplay:
         Whether the standard deviation is that of a new observation, or of the function.
     observations : pair of ndarrays, optional
         Inputs that vary and targets of observations, shapes (n_samples, n_varying) and (n_samples,).
+    band : pair of ndarray of shape (n_points,), optional
+        Lower and upper ends of the band of a line.
+    coverage : float, default=0.95
+        Probability that the band covers.
 
     Attributes
     ----------
@@ -49,13 +53,15 @@ class PredictionDisplay:
     True
     """
 
-    def __init__(self, grid, mean, std, names, include_noise=True, observations=None):
+    def __init__(self, grid, mean, std, names, include_noise=True, observations=None, band=None, coverage=0.95):
         self.grid = grid
         self.mean = mean
         self.std = std
         self.names = names
         self.include_noise = include_noise
         self.observations = observations
+        self.band = band
+        self.coverage = coverage
 
     @classmethod
     def from_estimator(
@@ -70,13 +76,15 @@ class PredictionDisplay:
         n_points=None,
         include_noise=True,
         output=0,
+        coverage=0.95,
     ):
         """Predict along one input or over two, the others being held.
 
         Parameters
         ----------
         estimator : TorusGPRegressor or BayesianFeatureRegressor
-            Fitted regressor; its ``predict`` takes ``return_std`` and ``include_noise``.
+            Fitted regressor; its ``predict`` takes ``return_std`` and ``include_noise``. The band of a line has the
+            quantiles of its likelihood as ends, if it has ``predict_quantiles``, else those of a normal distribution.
         X : array-like of shape (n_samples, n_features), optional
             Observations: they give the ranges of the inputs and the values at which others are held. They are drawn
             if no other input is held, since only then do they lie on the slice.
@@ -95,11 +103,15 @@ class PredictionDisplay:
             Whether the standard deviation is that of a new observation, or of the function.
         output : int, default=0
             Which target, where there are several.
+        coverage : float, default=0.95
+            Probability that the band of a line covers.
 
         Returns
         -------
         PredictionDisplay
         """
+        if not 0 < coverage < 1:
+            raise ValueError(f"coverage must lie between 0 and 1, got {coverage!r}.")
         X = None if X is None else np.asarray(X)
         n_features = estimator.n_features_in_
         positions, names = _resolve_features(estimator, features)
@@ -120,22 +132,27 @@ class PredictionDisplay:
             # the columns are in the order of fitting; names would need the library that the names came from
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
             mean, std = estimator.predict(points, return_std=True, include_noise=include_noise)
+            levels, ends = (0.5 - coverage / 2, 0.5 + coverage / 2), None
+            if len(positions) == 1 and hasattr(estimator, "predict_quantiles"):
+                ends = estimator.predict_quantiles(points, levels, include_noise=include_noise)
         shape = (size,) * len(positions)
         mean, std = (_choose(values, output).reshape(shape) for values in (mean, std))
         observations = None
         if X is not None and y is not None and len(positions) == n_features:
             observations = X[:, positions].astype(float), _choose(np.asarray(y, dtype=float), output)
-        return cls(grid, mean, std, names, include_noise, observations)
+        if ends is None:
+            band = tuple(mean + ndtri(level) * std for level in levels)
+        else:
+            band = tuple(_choose(ends[..., i], output) for i in range(2))
+        return cls(grid, mean, std, names, include_noise, observations, band, coverage)
 
-    def plot(self, ax=None, *, coverage=0.95, **kwargs):
+    def plot(self, ax=None, **kwargs):
         """Draw the mean and its uncertainty.
 
         Parameters
         ----------
         ax : matplotlib Axes or pair of these, optional
             One for a line; for maps one for the mean alone, or two. By default a new figure.
-        coverage : float, default=0.95
-            Probability that the band of a line covers.
         **kwargs
             Passed to ``Axes.plot`` for the line, to ``Axes.pcolormesh`` for the maps.
 
@@ -153,24 +170,22 @@ class PredictionDisplay:
             wanted = "one axes" if is_line else "one axes or two"
             raise ValueError(f"ax must be {wanted}, got an array of shape {axes.shape}.")
         if is_line:
-            self._plot_line(axes[0], coverage, kwargs)
+            self._plot_line(axes[0], kwargs)
         else:
             self._plot_maps(axes, kwargs)
         self.axes_, self.ax_, self.figure_ = axes, axes[0], axes[0].figure
         return self
 
-    def _plot_line(self, ax, coverage, kwargs):
-        if not 0 < coverage < 1:
-            raise ValueError(f"coverage must lie between 0 and 1, got {coverage!r}.")
+    def _plot_line(self, ax, kwargs):
         (x,) = self.grid
         if self.observations is not None:
             inputs, targets = self.observations
             inside = (inputs[:, 0] >= x[0]) & (inputs[:, 0] <= x[-1])
             ax.plot(inputs[inside, 0], targets[inside], ".", color="0.55", markersize=3, label="observed", zorder=1)
-        half = ndtri((1 + coverage) / 2) * self.std
-        of = "observations" if self.include_noise else "the function"
-        band = {"color": OKABE_ITO[5], "alpha": 0.35, "linewidth": 0, "label": f"{coverage:.0%} of {of}", "zorder": 2}
-        ax.fill_between(x, self.mean - half, self.mean + half, **band)
+        if self.band is not None:
+            label = f"{self.coverage:.0%} of {'observations' if self.include_noise else 'the function'}"
+            style = {"color": OKABE_ITO[5], "alpha": 0.35, "linewidth": 0, "label": label, "zorder": 2}
+            ax.fill_between(x, *self.band, **style)
         style = {"color": OKABE_ITO[0], "linewidth": 1.8, "label": "mean", "zorder": 3}
         ax.plot(x, self.mean, **{**style, **kwargs})
         ax.set_xlim(x[0], x[-1])

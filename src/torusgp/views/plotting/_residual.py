@@ -3,7 +3,7 @@
 import numpy as np
 
 from torusgp.views.plotting._base import OKABE_ITO, import_pyplot
-from torusgp.views.plotting._calibration import observed_and_predicted, standardised_residuals
+from torusgp.views.plotting._calibration import quantile_residuals, standardised_residuals
 
 _MOST_MARKERS = 5000
 _N_BINS = 20  # along the mean, for the running spread
@@ -61,7 +61,8 @@ class ResidualDisplay:
         Parameters
         ----------
         estimator : regressor
-            Its ``predict`` takes ``return_std=True``.
+            Its ``predict`` takes ``return_std=True``. Residuals of likelihoods other than the normal one are normal
+            quantiles of the probability of an observation up to the one there is, of counts and classes randomised.
         X, y : array-like
             Inputs and observations.
         output : int, default=0
@@ -71,7 +72,7 @@ class ResidualDisplay:
         -------
         ResidualDisplay
         """
-        return cls.from_predictions(*observed_and_predicted(estimator, X, y, output))
+        return cls(*quantile_residuals(estimator, X, y, output))
 
     def plot(self, ax=None, **kwargs):
         """Draw the residuals and their distribution.
@@ -114,7 +115,7 @@ class ResidualDisplay:
             ax.axhline(level, color="black", linewidth=0.9, linestyle="--", label="as predicted" if level > 0 else None)
         reach = max(4.0, 1.1 * np.abs(self.residuals).max())
         ax.set_ylim(-reach, reach)
-        ax.set(xlabel="predicted mean", ylabel="residual / predicted std")
+        ax.set(xlabel="predicted mean", ylabel="standardised residual")
         ax.grid(alpha=0.3)
         ax.legend(loc="upper left", ncols=3, fontsize="small")
 

@@ -176,7 +176,7 @@ def entangled_components(model, threshold=0.7):
     if not 0 < 2 * len(waves) < _MOST_COLUMNS:
         return []
     columns = np.append(0, np.column_stack([2 * waves - 1, 2 * waves]))
-    gram = fitted.linear.gram[np.ix_(columns, columns)]
+    gram = fitted.gram[np.ix_(columns, columns)]
     mean = gram[0] / gram[0, 0]
     covariance = (gram / gram[0, 0] - np.outer(mean, mean))[1:, 1:]
     scale = np.sqrt(np.maximum(np.diag(covariance), 1e-8))  # a column that hardly varies is tied to nothing

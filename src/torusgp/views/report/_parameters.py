@@ -242,7 +242,7 @@ def part_spreads(fitted):
     shares[: len(ratios), :n] = np.repeat(ratios, 2, axis=1)[:, 1:]
     shares[len(ratios) + np.arange(n_plain), n + np.arange(n_plain)] = 1.0
     weights = shares * fitted.posterior.weights
-    gram = fitted.linear.gram / fitted.linear.gram[0, 0]
+    gram = fitted.gram / fitted.gram[0, 0]
     covariance = gram - np.outer(gram[0], gram[0])
     return np.sqrt(np.maximum(np.einsum("jkq,kl,jlq->jq", weights, covariance, weights, optimize=True), 0.0))
 

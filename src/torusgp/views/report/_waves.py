@@ -26,8 +26,8 @@ class MeanWaves:
 
     @cached_property
     def _gram(self):
-        linear = self.model.fitted_.linear
-        return linear.gram / linear.gram[0, 0]
+        gram = self.model.fitted_.gram
+        return gram / gram[0, 0]
 
     def __call__(self, frequency):
         """Mean of one wave, or None if it is not known."""

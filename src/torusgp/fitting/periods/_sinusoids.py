@@ -1,8 +1,8 @@
 r"""Evidence of a few harmonics of candidate lattices beside a trend, with exact gradients in the lattices themselves.
 
-A block of waves has frequencies :math:`k B` with integer vectors :math:`k` and a reciprocal basis :math:`B`, the
+A block of sinusoids has frequencies :math:`k B` with integer vectors :math:`k` and a reciprocal basis :math:`B`, the
 transposed inverse of the cell. Inputs are scaled to their extent, so frequencies count turns over the data, and targets
-to variance one. Everything is dense: the number of waves is small.
+to variance one. Everything is dense: the number of sinusoids is small.
 """
 
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg.blas import dsyrk
 from scipy.optimize import minimize
 
-from torusgp.engine.basis import columns as wave_columns
+from torusgp.engine.basis import columns as basis_columns
 from torusgp.engine.inference import LinearStatistics, evidence, with_wall
 from torusgp.kernels.lattices import cell_errors, lattice_points, shortest_basis
 
@@ -46,11 +46,11 @@ class ScaledRows:
 
 @dataclass(frozen=True)
 class Block:
-    """Waves of one lattice.
+    """Sinusoids of one lattice.
 
     Attributes
     ----------
-    indices : ndarray of int, shape (n_waves, dimension)
+    indices : ndarray of int, shape (n_sinusoids, dimension)
         One of each pair of opposite vectors, without zero.
     reciprocal : ndarray of shape (dimension, n_inputs)
         Reciprocal basis, in turns over the data.
@@ -67,7 +67,7 @@ class Block:
 
     @property
     def frequencies(self):
-        """Turns of the waves over the data, shape (n_waves, n_inputs)."""
+        """Turns of the sinusoids over the data, shape (n_sinusoids, n_inputs)."""
         return self.indices @ self.reciprocal
 
     @property
@@ -76,7 +76,7 @@ class Block:
         return self.indices.shape[1] if self.unit is None else 1
 
     def squares(self):
-        """Squared wave numbers that the prior falls with, shape (n_waves, n_scales)."""
+        """Squared sinusoid numbers that the prior falls with, shape (n_sinusoids, n_scales)."""
         if self.unit is None:
             return self.indices.astype(float) ** 2
         return ((self.frequencies * self.unit) ** 2).sum(axis=1, keepdims=True)
@@ -104,7 +104,7 @@ def few_harmonics(basis, metric, highest, most):
 
     Returns
     -------
-    ndarray of int, shape (n_waves, dimension)
+    ndarray of int, shape (n_sinusoids, dimension)
     """
     radius, volume = np.linalg.norm(metric, axis=1).min(), abs(np.linalg.det(metric))
     while True:
@@ -126,7 +126,7 @@ def cell_and_errors(block, covariance, extent, unit):
     Parameters
     ----------
     block : Block
-        Waves of a lattice.
+        Sinusoids of a lattice.
     covariance : ndarray of shape (n_free, n_free)
         Covariance of the free entries of its reciprocal basis.
     extent : ndarray of shape (dimension,)
@@ -159,8 +159,8 @@ class Fit:
     log_evidence: float
 
 
-class WaveModel:
-    """Trend plus blocks of waves plus noise.
+class SinusoidModel:
+    """Trend plus blocks of sinusoids plus noise.
 
     Parameters
     ----------
@@ -176,8 +176,8 @@ class WaveModel:
         self._n_outputs = rows.targets.shape[1]
         self.n_common = 1 + self._n_outputs
 
-    # A vector holds the logarithms of: amplitude of the trend's waves, noise of each output, then for each block its
-    # signal variance and length scales.
+    # A vector contains the logarithms of: amplitude of the trend's sinusoids, noise of each output, then for each block
+    # its signal variance and length scales.
 
     def start(self, blocks):
         """A vector to begin with."""
@@ -192,12 +192,12 @@ class WaveModel:
         return np.log(pairs)
 
     def columns(self, blocks):
-        """All columns: trend, then cosine and sine of every wave of each block."""
+        """All columns: trend, then cosine and sine of every sinusoid of each block."""
         parts = [self._trend_columns]
         for block in blocks:
             phases = (2 * np.pi) * (self.rows.inputs @ block.reciprocal.T)
             zero = np.zeros((1, block.indices.shape[1]), dtype=block.indices.dtype)
-            parts.append(wave_columns(phases, np.vstack([zero, block.indices]))[:, 1:])
+            parts.append(basis_columns(phases, np.vstack([zero, block.indices]))[:, 1:])
         return np.hstack(parts)
 
     def prior(self, blocks, vector):
@@ -250,24 +250,24 @@ class WaveModel:
         linear = self.rows.linear(columns)
         value, gradient, by_prior, results = self.evidence(linear, blocks, vector)
         n_trend = self.trend.n_columns
-        waves = columns[:, n_trend:]
-        slope = np.zeros(waves.shape)  # of the log evidence in the wave columns
+        sinusoids = columns[:, n_trend:]
+        slope = np.zeros(sinusoids.shape)  # of the log evidence in the sinusoid columns
         for output, result in enumerate(results):
             quadratic = result.covariance() + np.outer(result.weights, result.weights)
             target = np.outer(self.rows.targets[:, output], result.weights[n_trend:])
             slope += (target - columns @ quadratic[:, n_trend:]) / result.noise_variance
-        by_angle = waves[:, 0::2] * slope[:, 1::2] - waves[:, 1::2] * slope[:, 0::2]
+        by_angle = sinusoids[:, 0::2] * slope[:, 1::2] - sinusoids[:, 1::2] * slope[:, 0::2]
         by_frequency = 2 * np.pi * by_angle.T @ (self.rows.inputs * self.rows.weight[:, None])
         by_log_prior = by_prior[n_trend:].reshape(-1, 2).sum(axis=1)
         parts, start = [gradient], 0
         for block, (_, *scales) in zip(blocks, self._split(blocks, vector), strict=True):
             own = slice(start, start + len(block.indices))
             start = own.stop
-            by_wave = by_frequency[own]
+            by_sinusoid = by_frequency[own]
             if block.unit is not None:  # the prior depends on the frequencies, too
                 change = block.frequencies * block.unit**2
-                by_wave = by_wave - np.exp(2 * scales[0]) * by_log_prior[own, None] * change
-            parts.append((block.indices.T @ by_wave)[block.free])
+                by_sinusoid = by_sinusoid - np.exp(2 * scales[0]) * by_log_prior[own, None] * change
+            parts.append((block.indices.T @ by_sinusoid)[block.free])
         return value, np.concatenate(parts)
 
     def polish(self, fit, max_iter=60):

@@ -7,7 +7,7 @@ import pytest
 
 from tests.exact_regression import central_differences, normal_log_density
 from torusgp.fitting.periods import TrendColumns
-from torusgp.fitting.periods._waves import Block, Fit, ScaledRows, WaveModel, cell_and_errors, few_harmonics
+from torusgp.fitting.periods._sinusoids import Block, Fit, ScaledRows, SinusoidModel, cell_and_errors, few_harmonics
 from torusgp.kernels.lattices import shortest_basis
 
 OBLIQUE = np.array([[6.0, 1.0], [-2.0, 7.5]])  # turns over the data
@@ -47,7 +47,7 @@ CASES = {
 def case(request):
     """A model, blocks, and a vector somewhere off the optimum."""
     dimension, blocks = CASES[request.param]
-    model = WaveModel(make_rows(dimension), TrendColumns.slow(dimension))
+    model = SinusoidModel(make_rows(dimension), TrendColumns.slow(dimension))
     vector = model.start(blocks)
     return model, blocks, vector + np.random.default_rng(0).uniform(-0.3, 0.3, len(vector))
 
@@ -93,7 +93,7 @@ def test_prior_falls_like_a_gaussian_with_indices_or_lengths(case):
 @pytest.mark.parametrize("dimension", [1, 2])
 def test_evidence_is_the_density_of_the_targets(dimension):
     rows = make_rows(dimension, weighted=False)
-    model, blocks = WaveModel(rows, TrendColumns.slow(dimension)), (make_block(dimension, True),)
+    model, blocks = SinusoidModel(rows, TrendColumns.slow(dimension)), (make_block(dimension, True),)
     vector = model.start(blocks)
     columns, prior = model.columns(blocks), model.prior(blocks, vector)
     expected = sum(
@@ -109,7 +109,9 @@ def test_weights_are_repetitions(case):
     weighted = ScaledRows(model.rows.inputs, model.rows.targets, counts.astype(float))
     repeated = weighted.take(np.repeat(np.arange(len(counts)), counts))
     repeated = ScaledRows(repeated.inputs, repeated.targets, np.ones(len(repeated.inputs)))
-    one, other = (WaveModel(rows, model.trend).evidence_and_gradient(blocks, vector) for rows in (weighted, repeated))
+    one, other = (
+        SinusoidModel(rows, model.trend).evidence_and_gradient(blocks, vector) for rows in (weighted, repeated)
+    )
     assert one[0] == pytest.approx(other[0], rel=1e-10)
     np.testing.assert_allclose(one[1], other[1], rtol=1e-7, atol=1e-7)
 
@@ -200,7 +202,7 @@ def test_a_polish_finds_the_basis_from_nearby(dimension):
     phases = 2 * np.pi * inputs @ block.reciprocal.T
     y = np.sin(phases).sum(axis=1) + np.cos(phases.sum(axis=1)) + 0.05 * rng.normal(size=200)
     rows = ScaledRows(inputs, ((y - y.mean()) / y.std())[:, None], np.ones(200))
-    model = WaveModel(rows, TrendColumns.slow(dimension))
+    model = SinusoidModel(rows, TrendColumns.slow(dimension))
     fit = model.polish(model.fit((block.moved(0.2 * rng.choice([-1, 1], dimension**2)),)))
     std = np.sqrt(np.diag(np.linalg.inv(model.curvature(fit))))
     error = (fit.blocks[0].reciprocal - block.reciprocal).ravel()

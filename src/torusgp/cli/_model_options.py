@@ -1,0 +1,172 @@
+"""Options that make a model of a table, shared by the subcommands that fit one."""
+
+import inspect
+from typing import Annotated, get_type_hints
+
+from torusgp.cli._options import date_format_option, decimal_option, drop_missing_option, split_pair
+from torusgp.tables.models import TableModel
+
+
+def takes_model(command):
+    """Give a command the options that make a model of a table.
+
+    Parameters
+    ----------
+    command : callable
+        Its first parameter is the table, the second one the model, which is made of the options; others are its own
+        options.
+
+    Returns
+    -------
+    callable
+        The command with the options in the place of the model.
+    """
+    make = model_options()
+    own = list(inspect.signature(command).parameters.values())
+    of_model = inspect.signature(make).parameters
+    parameters = [own[0], *of_model.values(), *own[2:]]
+
+    def with_options(**given):
+        model = {name: given.pop(name) for name in of_model}
+        return command(given.pop(own[0].name), lambda: make(**model), **given)
+
+    kinds = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters]
+    with_options.__signature__ = inspect.Signature(kinds)  # type: ignore[attr-defined]
+    hints = get_type_hints(make, include_extras=True) | get_type_hints(command, include_extras=True)
+    with_options.__annotations__ = {one.name: hints[one.name] for one in parameters}
+    return with_options
+
+
+def model_options():
+    """A function whose parameters are the options, and which makes the model."""
+    import typer
+
+    def make(
+        target: Annotated[str, typer.Option(help="Column to predict.", metavar="COLUMN")],
+        period: Annotated[
+            list[str] | None,
+            typer.Option(help="Column of numbers and its period; 'auto' finds and learns it.", metavar="COLUMN=NUMBER"),
+        ] = None,
+        calendar: Annotated[
+            str | None,
+            typer.Option(
+                help="Column of times, and cycles: hour, day, week, month, quarter, year.",
+                metavar="COLUMN=CYCLE,CYCLE",
+            ),
+        ] = None,
+        inputs: Annotated[
+            str | None,
+            typer.Option(help="Columns and cycles to use, with commas; by default all columns.", metavar="NAME,NAME"),
+        ] = None,
+        terms: Annotated[
+            str | None,
+            typer.Option(help="Formula of inputs, such as 'hour * temperature + weekday'.", metavar="FORMULA"),
+        ] = None,
+        lags: Annotated[
+            list[str] | None,
+            typer.Option(help="Column, and spans of moving means that are inputs.", metavar="COLUMN=SPAN,SPAN"),
+        ] = None,
+        holidays: Annotated[
+            str | None, typer.Option(help="Country whose holidays are an input, such as AU-VIC.", metavar="CODE")
+        ] = None,
+        time_column: Annotated[
+            str | None,
+            typer.Option("--time", help="Column of times or numbers that orders the rows.", metavar="COLUMN"),
+        ] = None,
+        timezone: Annotated[
+            str | None,
+            typer.Option(help="Zone whose clock the calendar reads, if times know theirs.", metavar="ZONE"),
+        ] = None,
+        whole_days: Annotated[
+            bool, typer.Option("--whole-days/--moving-days", help="Whether weekdays and dates change at midnight only.")
+        ] = True,
+        decimal: Annotated[str, decimal_option()] = "auto",
+        date_format: Annotated[str, date_format_option()] = "auto",
+        noise_column: Annotated[
+            str | None,
+            typer.Option(help="Column of known standard deviations of the target (error bars).", metavar="COLUMN"),
+        ] = None,
+        likelihood: Annotated[
+            str,
+            typer.Option(
+                help="How the target follows: normal, log_normal, student_t, poisson, negative_binomial, gamma, "
+                "bernoulli.",
+                metavar="NAME",
+            ),
+        ] = "normal",
+        exposure: Annotated[
+            str | None, typer.Option(help="Column of exposures of counts: time, area or people.", metavar="COLUMN")
+        ] = None,
+        noise_by: Annotated[
+            list[str] | None,
+            typer.Option(help="Input that the size of the noise depends on, such as hour.", metavar="INPUT"),
+        ] = None,
+        components: Annotated[
+            int | None, typer.Option(help="Most components of the model; by default as many as help.", metavar="NUMBER")
+        ] = None,
+        kernel: Annotated[str, typer.Option(help="Family of the kernel, such as matern52.")] = "squared_exponential",
+        redundancy: Annotated[
+            str, typer.Option(help="Rows over their effective sample size; 1 if independent.", metavar="NUMBER")
+        ] = "auto",
+        drop_missing: Annotated[bool, drop_missing_option()] = False,
+    ):
+        return TableModel(
+            target,
+            [split_pair(text, "--period", "hour=24") for text in period or []],
+            to_calendar(calendar),
+            inputs=inputs,
+            terms=terms,
+            lags=to_lags(lags),
+            holidays=holidays,
+            time=time_column,
+            timezone=timezone,
+            whole_days=whole_days,
+            decimal=decimal,
+            date_format=date_format,
+            noise=noise_column,
+            likelihood=likelihood,
+            exposure=exposure,
+            noise_by=noise_by,
+            redundancy=to_redundancy(redundancy),
+            kernel=kernel,
+            n_components="auto" if components is None else components,
+            drop_missing=drop_missing,
+        )
+
+    return make
+
+
+def to_calendar(text):
+    """Column and cycles of ``--calendar``.
+
+    Examples
+    --------
+    >>> to_calendar("time=day,week")
+    {'time': ['day', 'week']}
+    """
+    if text is None:
+        return None
+    column, cycles = split_pair(text, "--calendar", "time=day,week,year")
+    return {column: [cycle.strip() for cycle in cycles.split(",") if cycle.strip()]}
+
+
+def to_lags(texts):
+    """Columns and spans of ``--lags``.
+
+    Examples
+    --------
+    >>> to_lags(["temperature=3h,24h"])
+    {'temperature': ['3h', '24h']}
+    """
+    pairs = [split_pair(text, "--lags", "temperature=3h,24h") for text in texts or []]
+    return {column: [one.strip() for one in spans.split(",") if one.strip()] for column, spans in pairs} or None
+
+
+def to_redundancy(text):
+    """Number or "auto" of ``--redundancy``."""
+    if text == "auto":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"--redundancy must be 'auto' or a number of rows, 1 or more, got {text!r}.") from None

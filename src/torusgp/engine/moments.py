@@ -1,0 +1,137 @@
+r"""The likelihood of the moments: regression on rows whose noise is correlated.
+
+Whatever the covariance :math:`\Gamma` of the noise, the moments :math:`m = F' y` have the mean :math:`G w` and the
+covariance :math:`S = F' \Gamma F`, with :math:`G = F' F`. They are taken for the data. For :math:`\Gamma = s^2 I` that
+is all the rows say, so nothing is lost; otherwise a frequency counts as much as the noise at it allows.
+
+:math:`S` is singular where columns are nearly dependent, as those of lines, or more than the rows. Moments are then
+taken along an orthonormal basis :math:`U = F V d^{-1/2}` of what the rows can show, from :math:`G = V d V'`, with the
+covariance :math:`C = U' \Gamma U`. Their likelihood has the precision
+:math:`H = V d^{1/2} C^{-1} d^{1/2} V'` of the weights and the linear term :math:`h = V d^{1/2} C^{-1} d^{-1/2} V' m`,
+of which those of fewer columns are a part: one pool of moments serves all sets of frequencies in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve, eigh, solve_triangular
+from scipy.linalg.lapack import dpocon
+
+from torusgp.engine.inference import LinearStatistics
+from torusgp.engine.series import Autocovariance, TimeGrid
+
+Array = NDArray[np.float64]
+
+RANK_THRESHOLD = 1e-10  # of the largest eigenvalue of the Gram matrix: what is below, rows hardly show
+_BATCH = 256  # columns that are filtered at once
+_BLOCK_ROWS = 2**14  # rows whose columns are computed at once
+_HELD_ENTRIES = 2**25  # values of columns that are held at a time
+_WELL_CONDITIONED = 1e-7  # reciprocal condition from which no basis is needed
+
+
+def noise_gram(columns: Callable[[slice], Array], n_columns: int, noise: Autocovariance, grid: TimeGrid) -> Array:
+    """Covariance matrix S of the moments of columns, by filtering them along time.
+
+    Parameters
+    ----------
+    columns : callable
+        Columns of consecutive rows, shape (n_rows, n_columns).
+    n_columns : int
+        How many there are.
+    noise : Autocovariance
+        That of the rows.
+    grid : TimeGrid
+        Their times.
+    """
+    n_rows, result = len(grid), np.zeros((n_columns, n_columns))
+    blocks = [slice(start, min(start + _BLOCK_ROWS, n_rows)) for start in range(0, n_rows, _BLOCK_ROWS)]
+    held = [columns(block) for block in blocks] if n_rows * n_columns <= _HELD_ENTRIES else None
+    for start in range(0, n_columns, _BATCH):
+        some = slice(start, min(start + _BATCH, n_columns))
+        laid = np.empty((some.stop - some.start, n_rows))
+        for i, block in enumerate(blocks):
+            laid[:, block] = (columns(block) if held is None else held[i])[:, some].T
+        filtered = noise.filtered(laid, grid)
+        for i, block in enumerate(blocks):
+            result[:, some] += (columns(block) if held is None else held[i]).T @ filtered[:, block].T
+    return (result + result.T) / 2
+
+
+@dataclass(frozen=True)
+class Moments:
+    """What moments say of the weights: a normal density of precision H and linear term h.
+
+    Attributes
+    ----------
+    precision : ndarray of shape (n_columns, n_columns)
+        The matrix H.
+    linear_term : ndarray of shape (n_columns,)
+        The vector h.
+    log_density : float
+        Logarithm of the density of the rows if they were noise alone; the evidence is relative to it.
+    """
+
+    precision: Array
+    linear_term: Array
+    log_density: float = 0.0
+
+    @classmethod
+    def of(cls, gram: Array, moments: Array, noise: Array, log_density: float = 0.0) -> Moments:
+        """Moments with Gram matrix G, of shape (n_columns,), and covariance S."""
+        if _condition(gram) > _WELL_CONDITIONED and _condition(noise) > _WELL_CONDITIONED:
+            lower = np.linalg.cholesky(noise)
+            whitened = solve_triangular(lower, gram, lower=True)
+            return cls(whitened.T @ whitened, whitened.T @ solve_triangular(lower, moments, lower=True), log_density)
+        values, vectors = eigh(gram)
+        kept = values > RANK_THRESHOLD * max(values[-1], 0.0)
+        root, basis = np.sqrt(values[kept]), vectors[:, kept]
+        scaled = basis / root
+        inner = scaled.T @ noise @ scaled
+        lower = np.linalg.cholesky((inner + inner.T) / 2)
+        whitened = solve_triangular(lower, root[:, None] * basis.T, lower=True)
+        targets = solve_triangular(lower, scaled.T @ moments, lower=True)
+        return cls(whitened.T @ whitened, whitened.T @ targets, log_density)
+
+    def posterior(self, variances: Array) -> tuple[Array, Array]:
+        """Posterior mean and covariance of the weights, given their prior variances."""
+        root = np.sqrt(variances)
+        whole = root[:, None] * self.precision * root
+        whole[np.diag_indices_from(whole)] += 1.0
+        factor = cho_factor(whole, lower=True)
+        covariance = root[:, None] * cho_solve(factor, np.eye(len(root))) * root
+        return covariance @ self.linear_term, covariance
+
+    def take(self, columns: NDArray[np.int64]) -> Moments:
+        """Of some of the columns: the weights of the others are zero."""
+        return replace(self, precision=self.precision[np.ix_(columns, columns)], linear_term=self.linear_term[columns])
+
+    def linear(self, rows: LinearStatistics, noise_variance: float) -> LinearStatistics:
+        """Statistics that give the posterior and evidence of the moments with this noise variance.
+
+        Parameters
+        ----------
+        rows : LinearStatistics
+            Sums over the rows, of the same columns.
+        noise_variance : float
+            Any; of white noise its own gives back the sums.
+        """
+        n, squares = rows.n_samples, float(rows.squares[0])
+        return replace(
+            rows,
+            gram=noise_variance * self.precision,
+            moments=noise_variance * self.linear_term[:, None],
+            log_precision=2 * self.log_density + n * np.log(2 * np.pi * noise_variance) + squares / noise_variance,
+        )
+
+
+def _condition(matrix: Array) -> float:
+    """Estimate of the reciprocal condition number of a symmetric matrix; zero if it is not positive definite."""
+    try:
+        factor = np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return 0.0
+    return float(dpocon(factor, np.abs(matrix).sum(axis=0).max(), uplo="L")[0])

@@ -1,0 +1,253 @@
+r"""Stationary noise of rows in time: its autocovariance, from residuals with any gaps, and products with it.
+
+Times are laid on a grid of cells. The noise of a row is that of its cell, and a *nugget* of its own where rows share a
+cell or lie between the cells; on a regular grid there is none. The autocovariance vanishes beyond a largest lag, so
+that a circle of as many cells as the series and that lag holds it without overlap: there its transform, the spectrum of
+the noise, is made non-negative, which makes every covariance matrix positive definite whatever the gaps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.fft import irfft, next_fast_len, rfft
+
+Array = NDArray[np.float64]
+
+_ON_GRID = 0.02  # of a step, by which times of a regular grid may be off
+_NEARLY = 0.25  # of a step, by which times may be off that are still one to a cell
+_CELLS_PER_STEP = 2  # of the median distance of irregular times
+_LONGEST = 0.2  # of the number of rows, in cells, that a correlation may last which they are to show
+_LEAST_POWER = 1e-4  # of the spectrum relative to white noise of the same variance: none is known to be less
+_FEW_PAIRS = 10  # from which a lag has an autocovariance of its own
+_SHARED = 0.05  # of the rows, from which on those that share a cell tell the nugget
+
+
+@dataclass(frozen=True)
+class TimeGrid:
+    """Times of rows as cells of a grid.
+
+    Attributes
+    ----------
+    cells : ndarray of int, shape (n_samples,)
+        Cell of each row, in order, from zero on.
+    step : float
+        Distance between cells.
+    is_regular : bool
+        Whether every cell has at most one row, close to its middle.
+    """
+
+    cells: NDArray[np.int64]
+    step: float
+    is_regular: bool
+
+    @classmethod
+    def of(cls, times: Array, longest: int = 0, step: float | None = None) -> TimeGrid:
+        """Grid of sorted times, of a given step or one that suits them.
+
+        Gaps that no correlation reaches across are shortened, to a share of the number of rows or so many cells.
+        """
+        gaps = np.diff(times)
+        positive = gaps[gaps > 0]
+        if not len(positive):
+            return cls(np.zeros(len(times), dtype=np.int64), step or 1.0, len(times) == 1)
+        smallest, median = float(positive.min()), float(np.median(positive))
+        candidates = ((smallest, _ON_GRID), (median, _NEARLY)) if step is None else ((step, _NEARLY),)
+        regular = [one for one, off in candidates if _is_step(gaps / one, off)]
+        longest = max(longest, longest_lag(len(times)))
+        is_regular = bool(regular)
+        if is_regular:
+            moves = np.minimum(np.rint(gaps / regular[0]), longest)
+            cells = np.append(0, np.cumsum(moves)).astype(np.int64)
+            if step is None:  # the smallest gap is only nearly right
+                step = float(gaps[moves == 1].mean()) if (moves == 1).any() else regular[0]
+        else:
+            step = median / _CELLS_PER_STEP if step is None else step
+            shortened = np.append(0.0, np.cumsum(np.minimum(gaps, longest * step)))
+            cells = np.rint(shortened / step).astype(np.int64)
+        return cls(cells, step, is_regular)
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells."""
+        return int(self.cells[-1]) + 1
+
+    def take(self, rows: slice) -> TimeGrid:
+        """Grid of consecutive rows, which starts with the first of them."""
+        cells = self.cells[rows]
+        return TimeGrid(cells - cells[0], self.step, self.is_regular)
+
+    def after(self, times: Array, last: float) -> NDArray[np.int64]:
+        """Cells of times after the last row, whose time this is."""
+        return self.cells[-1] + np.rint((times - last) / self.step).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Autocovariance:
+    """Covariance of the noise of rows by their distance in cells of a grid; zero beyond the last lag.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_lags,)
+        Of the noise of cells, from lag zero on.
+    nugget : float, default=0.0
+        Variance that each row has beside.
+    """
+
+    values: Array
+    nugget: float = 0.0
+
+    @classmethod
+    def white(cls, variance: float) -> Autocovariance:
+        """That of independent noise."""
+        return cls(np.array([variance]))
+
+    @classmethod
+    def of_residuals(cls, residuals: Array, grid: TimeGrid, n_lags: int) -> Autocovariance:
+        """Estimate from residuals: averages over pairs, a Parzen window, and a spectrum that is nowhere negative.
+
+        Parameters
+        ----------
+        residuals : ndarray of shape (n_samples,)
+            Residuals, of mean zero.
+        grid : TimeGrid
+            Their times.
+        n_lags : int
+            Number of lags, zero included.
+        """
+        products, pairs = lagged_products(residuals, grid, n_lags)
+        variance = float(np.mean(residuals**2))
+        shared = pairs[0] - len(residuals)
+        own = products[0] - float(np.sum(residuals**2))
+        found = np.flatnonzero(pairs >= min(_FEW_PAIRS, pairs[1:].max(initial=0)))
+        found = found[found > 0]
+        values = np.full(n_lags, variance)
+        if len(found):
+            lags = np.arange(1, n_lags)
+            # as of a series without gaps, whose sums are divided by the number of rows whatever the lag
+            values[1:] = np.interp(lags, found, products[found] / pairs[found]) * (1 - lags / max(grid.n_cells, n_lags))
+        if not grid.is_regular:
+            near = own / shared if shared > _SHARED * len(residuals) else _extrapolated(values)
+            values[0] = np.clip(near, 0.0, variance)
+        windowed = values * parzen(n_lags)
+        return cls(_positive(windowed, grid.n_cells), variance - float(values[0]))
+
+    @property
+    def n_lags(self) -> int:
+        """Number of lags, zero included."""
+        return len(self.values)
+
+    @property
+    def variance(self) -> float:
+        """Variance of the noise of a row."""
+        return float(self.values[0]) + self.nugget
+
+    @property
+    def is_white(self) -> bool:
+        """Whether rows are independent."""
+        return self.n_lags == 1
+
+    def scaled(self, factor: float) -> Autocovariance:
+        """The same of noise times the root of a factor."""
+        return Autocovariance(factor * self.values, factor * self.nugget)
+
+    def between(self, cells: NDArray[np.int64], others: NDArray[np.int64]) -> Array:
+        """Covariances of the noise of different rows in cells, shape (n_cells, n_others)."""
+        lags = np.abs(cells[:, None] - others)
+        return np.where(lags < self.n_lags, self.values[np.minimum(lags, self.n_lags - 1)], 0.0)
+
+    def among(self, cells: NDArray[np.int64]) -> Array:
+        """Covariance matrix of the noise of rows in cells."""
+        return self.between(cells, cells) + self.nugget * np.eye(len(cells))
+
+    def filtered(self, columns: Array, grid: TimeGrid) -> Array:
+        """Product of the covariance matrix of all rows with vectors, (n_vectors, n_samples), by transforms."""
+        if self.is_white:
+            return self.variance * columns
+        size = next_fast_len(grid.n_cells + self.n_lags, real=True)
+        laid = np.zeros((len(columns), size))
+        if grid.is_regular:
+            laid[:, grid.cells] = columns
+        else:
+            np.add.at(laid.T, grid.cells, columns.T)
+        result = irfft(rfft(laid) * self.power(size), size)[:, grid.cells]
+        return result + self.nugget * columns if self.nugget else result
+
+    def power(self, size: int) -> Array:
+        """Spectrum of the noise of cells on a circle of so many of them."""
+        return np.maximum(_power(self.values, size), 0.0)
+
+    def density(self, frequencies: Array) -> Array:
+        """Spectrum at frequencies in turns for each cell, in units of the variance of white noise."""
+        lags = np.arange(1, self.n_lags)
+        return np.maximum(
+            self.variance + 2 * np.cos(2 * np.pi * np.outer(frequencies, lags)) @ self.values[1:],
+            _LEAST_POWER * self.variance,
+        )
+
+    @cached_property
+    def correlation_time(self) -> float:
+        """Rows over which the noise hangs together: the sum of its squared autocorrelations."""
+        return float(2 * np.sum((self.values / self.variance) ** 2) - 1) if self.variance > 0 else 1.0
+
+
+def _is_step(turns: Array, off: float) -> bool:
+    """Whether distances in units of a step are whole numbers, one or more, up to an error."""
+    return bool(np.abs(turns - np.rint(turns)).max() <= off and np.rint(turns).min() >= 1)
+
+
+def longest_lag(n_rows: int) -> int:
+    """Cells over which so many rows may show a correlation."""
+    return max(2, int(np.ceil(_LONGEST * n_rows)))
+
+
+def lagged_products(residuals: Array, grid: TimeGrid, n_lags: int) -> tuple[Array, Array]:
+    """Sums of products of residuals by their distance in cells, and how many pairs there are."""
+    size = next_fast_len(grid.n_cells + n_lags, real=True)
+    sums = np.bincount(grid.cells, residuals, grid.n_cells)
+    counts = np.bincount(grid.cells, minlength=grid.n_cells).astype(float)
+    products, pairs = (irfft(np.abs(rfft(one, size)) ** 2, size)[:n_lags] for one in (sums, counts))
+    return products, np.rint(pairs)
+
+
+def parzen(n_lags: int) -> Array:
+    """Parzen's window, whose spectrum is nowhere negative."""
+    x = np.arange(n_lags) / max(n_lags, 1)
+    return np.where(x < 0.5, 1 - 6 * x**2 + 6 * x**3, 2 * (1 - x) ** 3)
+
+
+def _extrapolated(values: Array) -> float:
+    """Autocovariance at distance zero, from those of small lags: what is above it is a nugget."""
+    few = values[1:4]
+    return float(2 * few[0] - few[1]) if len(few) > 1 else float(values[0])
+
+
+def _positive(values: Array, n_cells: int) -> Array:
+    """Autocovariances of the same variance whose spectrum is nowhere negative, as gaps may have made it.
+
+    What is negative is clipped. Then the autocovariance reaches further, and is windowed again: a window whose spectrum
+    is not negative leaves that as it is.
+    """
+    if len(values) == 1 or values[0] <= 0:
+        return np.maximum(values, 0.0)
+    size = next_fast_len(max(n_cells, len(values)) + len(values), real=True)
+    power, least = _power(values, size), _LEAST_POWER * values[0]
+    if power.min() >= least:
+        return values
+    clipped = irfft(np.maximum(power, least), size)[: len(values)]
+    return clipped * parzen(len(values)) * (values[0] / clipped[0])
+
+
+def _power(values: Array, size: int) -> Array:
+    """Transform of autocovariances on a circle of so many cells."""
+    around = np.zeros(size)
+    around[: len(values)] = values
+    if len(values) > 1:
+        around[-(len(values) - 1) :] += values[1:][::-1]
+    return rfft(around).real

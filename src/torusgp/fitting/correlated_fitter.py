@@ -1,0 +1,439 @@
+"""Fits to rows whose noise is correlated in time, by the likelihood of the moments."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from torusgp.engine.basis import columns as basis_columns
+from torusgp.engine.inference import LinearStatistics
+from torusgp.engine.moments import Moments, noise_gram
+from torusgp.engine.series import Autocovariance, TimeGrid, lagged_products, longest_lag
+from torusgp.fitting.advice import advise
+from torusgp.fitting.fitted import FittedTorusGP
+from torusgp.fitting.fitter import Fit, Fitter, Preliminary
+from torusgp.fitting.forecasts import continued
+from torusgp.fitting.learning import Learned
+from torusgp.fitting.noise_models import CorrelatedNoise
+from torusgp.fitting.noise_process import NoiseProcess, log_density
+from torusgp.fitting.parameters import Parameter, Parameters
+from torusgp.fitting.prior import NOISE, Prior
+from torusgp.fitting.problem import Problem, Settings, spread_of_rows
+from torusgp.fitting.rows import Rows, RowSource
+from torusgp.fitting.schedule import limited_blas
+from torusgp.kernels.index_sets import IndexSet, from_frequencies
+from torusgp.kernels.product import to_phases
+from torusgp.kernels.resolve import Model
+
+Array = NDArray[np.float64]
+
+FEWEST_ROWS = 50  # from which a correlation is looked for
+_FOLDS = 10  # blocks of consecutive rows that are left out in turn
+_FEW_COLUMNS = 401  # columns, at most, while the noise is still being estimated
+_MOST_ROUNDS = 5
+_SETTLED = 0.1  # relative change of the autocovariance that ends the rounds
+_WINDOW = 20.0  # correlation times over which the autocovariance reaches
+_SOKAL = 5.0  # correlation times over which a correlation time is summed up
+_FEWEST_LAGS = 16
+_SIGNIFICANT = 3.0  # standard errors from which a ratio of variances shows that rows are not independent
+_MARGIN, _SHORTER = 1.25, 1.2  # by how much a pool of moments reaches beyond a set
+
+
+@dataclass(frozen=True)
+class Series:
+    """Rows in the order of time.
+
+    Attributes
+    ----------
+    rows : Rows
+        On the axes of the torus.
+    times : ndarray of shape (n_samples,)
+        Times, in order.
+    time_input : int or None
+        Which input they are, if they are one.
+    longest : int, default=0
+        Lags, in cells, over which noise is known to be correlated.
+    """
+
+    rows: Rows
+    times: Array
+    time_input: int | None
+    longest: int = 0
+
+    @cached_property
+    def grid(self) -> TimeGrid:
+        """Their cells."""
+        return TimeGrid.of(self.times, self.longest)
+
+    @property
+    def scale(self) -> Array:
+        """Known noise scales of the rows, or ones."""
+        return np.ones(len(self.rows)) if self.rows.noise_scale is None else self.rows.noise_scale
+
+    def folds(self) -> list[slice]:
+        """Blocks of consecutive rows."""
+        edges = np.linspace(0, len(self.rows), min(_FOLDS, len(self.rows)) + 1).astype(int)
+        return [slice(*pair) for pair in pairwise(edges.tolist())]
+
+    @property
+    def block(self) -> float:
+        """Duration of such a block."""
+        return float(self.times[-1] - self.times[0]) / _FOLDS
+
+
+class CorrelatedFitter(Fitter):
+    """Fits one model to rows whose noise is correlated.
+
+    A first fit takes them for independent. The autocovariance of residuals of blocks of rows that are left out of it
+    gives the covariance of the moments, and with it the next fit, until both agree.
+    """
+
+    def __init__(self, model: Model, settings: Settings, noise: CorrelatedNoise):
+        super().__init__(model, settings)
+        self._noise = noise
+
+    def fit_series(self, series: Series) -> Fit:
+        """Fit rows in the order of time."""
+        given = self._noise.autocovariance
+        if len(series.rows) < FEWEST_ROWS and given is None:
+            advise(f"{len(series.rows)} rows cannot show how their noise is correlated: they count as independent.")
+            return self.fit_rows(series.rows)
+        self.model = _with_slow_lines(self.model, series)
+        outcome, source = self._first(series)
+        if given is not None:
+            noise = Autocovariance(np.asarray(given, dtype=float))
+            outcome = self._relearned(series, outcome, source, noise, cap=None)
+            return self._finished(series, outcome, source, noise)
+        white = Autocovariance.white(float(outcome.learned.parameters[NOISE][0]))
+        residuals = self._residuals(series, outcome, source, white)
+        if not is_correlated(residuals.left_out):
+            self.settings.report("residuals of blocks left out show no correlation: rows count as independent")
+            return self.fit_rows(series.rows)
+        noise = self._estimated(series, residuals)
+        for turn in range(_MOST_ROUNDS):
+            outcome = self._relearned(series, outcome, source, noise, search=turn == 0)
+            again = self._estimated(series, self._residuals(series, outcome, source, noise), noise.n_lags)
+            change = _change(noise, again)
+            self.settings.report(f"autocovariance of the noise changed by {change:.2g}, variance {again.variance:.4g}")
+            noise = again
+            if change < _SETTLED:
+                break
+        if self._wants_more(outcome.learned):
+            outcome = self._relearned(series, outcome, source, noise, cap=None)
+            noise = self._estimated(series, self._residuals(series, outcome, source, noise), noise.n_lags)
+        return self._finished(series, outcome, source, noise)
+
+    # Steps -------------------------------------------------------------------------------------------------------
+
+    def _first(self, series: Series) -> tuple[Preliminary, RowSource]:
+        """A fit with few columns that takes rows for independent."""
+        # frequencies that the data choose are chosen once
+        few = None if self.settings.index_set == "learned" else _FEW_COLUMNS
+        settings = replace(self.settings, most_components=few)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of a fit that is not the last
+            outcome, _ = Fitter(self.model, settings)._learn_from_rows(series.rows)
+        return outcome, self._problem(series, outcome).source(series.rows)
+
+    def _wants_more(self, learned: Learned) -> bool:
+        """Whether the columns so far are fewer than wanted."""
+        settings = self.settings
+        if settings.index_set == "learned" or isinstance(settings.index_set, IndexSet):
+            return False
+        return learned.capped if settings.n_components == "auto" else int(settings.n_components) > _FEW_COLUMNS
+
+    def _problem(self, series: Series, outcome: Preliminary, cap: int | None = _FEW_COLUMNS) -> Problem:
+        settings = replace(self.settings, most_components=cap)
+        if settings.index_set == "learned":
+            settings = replace(settings, index_set=outcome.learned.index_set)
+        spread = spread_of_rows(series.rows, self.model, settings)
+        return Problem(self.model, settings, spread, len(series.rows), outcome.nyquist)
+
+    def _relearned(
+        self,
+        series: Series,
+        outcome: Preliminary,
+        source: RowSource,
+        noise: Autocovariance,
+        search: bool = True,
+        cap: int | None = _FEW_COLUMNS,
+    ) -> Preliminary:
+        """What is learned with a certain covariance of the noise."""
+        problem, learned = self._problem(series, outcome, cap), outcome.learned
+        start = problem.start(learned.parameters.period) if search else learned.parameters
+        start = _with_noise(start, noise.variance)
+        moments = MomentSource(series, source, problem.prior, self.settings, noise)
+        fixed = self.settings.index_set == "learned"
+        found = problem.learn(
+            moments,
+            start,
+            search=search and not fixed,
+            first=None if search else learned.index_set.n_components,
+            circles_move=not fixed,
+        )
+        return replace(outcome, learned=found)
+
+    def _residuals(self, series: Series, outcome: Preliminary, source: RowSource, noise: Autocovariance) -> Residuals:
+        """Residuals of blocks of rows, each left out in turn."""
+        learned = outcome.learned
+        columns = SeriesColumns.of(series, source, learned, self.settings.intercept)
+        prior = Prior.of(self.model, self.settings.intercept, spread_of_rows(series.rows, self.model, self.settings))
+        variances = prior.variances(learned.parameters, learned.index_set.frequencies)[:, 0]
+        with limited_blas(columns.n_columns):
+            return left_out_residuals(columns, series, noise, variances)
+
+    def _estimated(self, series: Series, residuals: Residuals, n_lags: int | None = None) -> Autocovariance:
+        """Autocovariance of the noise, of the variance that rows have which a fit has not seen."""
+        grid, given = series.grid, self.settings.noise_variance
+        noise = Autocovariance.of_residuals(residuals.left_out, grid, n_lags or _reach(residuals.left_out, grid))
+        variance = residuals.variance
+        if "noise_variance" not in self.settings.learn:
+            variance = float(np.ravel(given)[0])
+        return noise.scaled(variance / noise.variance)
+
+    def _finished(self, series: Series, outcome: Preliminary, source: RowSource, noise: Autocovariance) -> Fit:
+        """The fitted model, with the process that its noise is."""
+        learned = outcome.learned
+        problem = self._problem(series, outcome, None)
+        # the posterior is that given the moments of its own columns
+        settings = replace(self.settings, index_set=learned.index_set)
+        moments = MomentSource(series, source, problem.prior, settings, noise)
+        parameters = _with_noise(learned.parameters, noise.variance)
+        moments(learned.index_set, parameters)
+        statistics = source.refined(learned.index_set, learned.parameters)
+        own = moments.moments(learned.index_set)
+        outcome = replace(outcome, learned=replace(learned, parameters=parameters))
+        fit = self.finish(outcome, statistics, own)
+        return replace(fit, fitted=with_process(fit.fitted, series, noise))
+
+
+def with_process(fitted: FittedTorusGP, series: Series, noise: Autocovariance) -> FittedTorusGP:
+    """A fitted model with the process that the noise of its rows is."""
+    rows, none = series.rows, np.empty(0)
+    own = noise, series.grid.step, series.time_input, series.block
+    empty = NoiseProcess(*own, np.empty(0, dtype=np.int64), none, none, none, none, none)
+    return continued(fitted, empty, rows.X, rows.plain, rows.y[:, 0], series.times, series.scale)
+
+
+class MomentSource:
+    """Statistics of any index set by the likelihood of the moments, from one pool of them as long as it covers the set.
+
+    Parameters
+    ----------
+    series : Series
+        The rows.
+    source : RowSource
+        Their plain sums.
+    prior : Prior
+        The model.
+    settings : Settings
+        What the user asks for.
+    noise : Autocovariance
+        Of the rows.
+    """
+
+    is_pooled = True  # evidences of two sets compare if one pool covers both
+
+    def __init__(self, series: Series, source: RowSource, prior: Prior, settings: Settings, noise: Autocovariance):
+        self._series, self._source, self._prior, self._settings = series, source, prior, settings
+        self._noise = noise
+        self._pool: IndexSet | None = None
+        self._moments: Moments | None = None
+        self._period: Array | None = None
+        self._log_density: float | None = None
+
+    def __call__(self, index_set: IndexSet, parameters: Parameters) -> LinearStatistics:
+        """Statistics of the columns of a set."""
+        statistics = self._source.covering(index_set, parameters)
+        rows = statistics.linear(index_set, self._settings.intercept)[0]
+        if self._period is None or not np.array_equal(self._period, parameters.period) or not self._covers(index_set):
+            self._gather(index_set, parameters)
+        return self.moments(index_set).linear(rows, self._noise.variance)
+
+    def moments(self, index_set: IndexSet) -> Moments:
+        """Moments of a set in the pool."""
+        assert self._pool is not None
+        assert self._moments is not None
+        return self._moments.take(_positions(self._pool, index_set, len(self._prior.columns)))
+
+    def _covers(self, index_set: IndexSet) -> bool:
+        assert self._pool is not None
+        held = set(map(bytes, self._pool.frequencies))
+        return all(bytes(one) in held for one in index_set.frequencies)
+
+    def _gather(self, index_set: IndexSet, parameters: Parameters) -> None:
+        """Moments of a set and what lies around it."""
+        pool = index_set
+        if self._settings.index_set == "adaptive":
+            shorter = self._prior.with_scaled_lengths(parameters, 1 / _SHORTER)
+            wider = self._prior.select(shorter, int(_MARGIN * index_set.n_components))
+            before = np.empty((0, index_set.dimension), dtype=np.int64)
+            if self._period is not None and np.array_equal(self._period, parameters.period) and self._pool is not None:
+                before = self._pool.frequencies
+            pool = from_frequencies(np.vstack([index_set.frequencies, before, wider.frequencies]))
+        statistics = self._source.covering(pool, parameters)
+        learned = Learned(parameters, pool, np.nan)
+        columns = SeriesColumns.of(self._series, self._source, learned, self._settings.intercept)
+        rows = statistics.linear(pool, self._settings.intercept)[0]
+        if self._log_density is None:
+            scale = self._series.scale
+            density = log_density(columns.targets(slice(None)), self._noise, self._series.grid)
+            self._log_density = density - float(np.log(scale).sum())
+        with limited_blas(columns.n_columns):
+            noise = noise_gram(columns, columns.n_columns, self._noise, self._series.grid)
+            self._moments = Moments.of(rows.gram, rows.moments[:, 0], noise, self._log_density)
+        self._pool, self._period = pool, parameters.period
+
+
+@dataclass(frozen=True)
+class SeriesColumns:
+    """Columns of a model at rows of a series, and their targets, in units of the known noise scales."""
+
+    series: Series
+    phases: Array
+    frequencies: NDArray[np.int64]
+    units: tuple[Array, Array]
+    offset: float
+
+    @classmethod
+    def of(cls, series: Series, source: RowSource, learned: Learned, center: bool) -> SeriesColumns:
+        """Columns of what was learned."""
+        statistics = source.covering(learned.index_set, learned.parameters)
+        offset = float(statistics.linear(learned.index_set, center)[1][0])
+        phases = to_phases(series.rows.X, learned.parameters.period)
+        return cls(series, phases, learned.index_set.frequencies, statistics.plain_units(), offset)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of components, plain columns included."""
+        plain = self.series.rows.plain
+        return 2 * len(self.frequencies) - 1 + (0 if plain is None else plain.shape[1])
+
+    def __call__(self, rows: slice) -> Array:
+        """Columns of consecutive rows."""
+        columns = basis_columns(self.phases[rows], self.frequencies)
+        if self.series.rows.plain is not None:
+            mean, spread = self.units
+            columns = np.hstack([columns, (self.series.rows.plain[rows] - mean) / spread])
+        return columns if self.series.rows.noise_scale is None else columns / self.series.scale[rows, None]
+
+    def targets(self, rows: slice) -> Array:
+        """Targets of consecutive rows, without the mean."""
+        return (self.series.rows.y[rows, 0] - self.offset) / self.series.scale[rows]
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """Residuals of blocks left out, and the variance that they show, in units of the known noise scales."""
+
+    left_out: Array
+    variance: float
+
+
+def left_out_residuals(columns: SeriesColumns, series: Series, noise: Autocovariance, variances: Array) -> Residuals:
+    """Residuals of each block of rows, predicted by the posterior of the moments of all others.
+
+    Correlation across the edge of two blocks is left out of the covariance of the moments.
+    """
+    folds, parts = series.folds(), []
+
+    def moments(gram: Array, targets: Array, covariance: Array) -> Moments:
+        return (
+            Moments(gram / noise.variance, targets / noise.variance)
+            if noise.is_white
+            else Moments.of(gram, targets, covariance)
+        )
+
+    for fold in folds:
+        own, targets = columns(fold), columns.targets(fold)
+        gram = own.T @ own
+        covariance = noise.variance * gram
+        if not noise.is_white:
+            covariance = noise_gram(own.__getitem__, own.shape[1], noise, series.grid.take(fold))
+        parts.append((gram, own.T @ targets, covariance))
+    whole = [np.sum([part[i] for part in parts], axis=0) for i in range(3)]
+    result, seen = np.empty(len(series.rows)), np.empty(len(series.rows))
+    weights, _ = moments(*whole).posterior(variances)
+    unknown = 0.0
+    for fold, part in zip(folds, parts, strict=True):
+        others = [one - own for one, own in zip(whole, part, strict=True)]
+        mean, covariance = moments(*others).posterior(variances)
+        unknown += float(np.sum(part[0] * covariance))
+        own, targets = columns(fold), columns.targets(fold)
+        result[fold], seen[fold] = targets - own @ mean, targets - own @ weights
+    # what is not known of the function adds to residuals of rows left out, and lowers those of the others
+    variance = max(float(np.mean(result**2)) - unknown / len(result), float(np.mean(seen**2)))
+    return Residuals(result, variance)
+
+
+def is_correlated(residuals: Array) -> bool:
+    """Whether the variance of sums of consecutive residuals shows that they are not independent.
+
+    The ratio of variances of Lo and MacKinlay (1988) at distances that double.
+    """
+    n_rows, distance = len(residuals), 2
+    sums = np.append(0.0, np.cumsum(residuals - residuals.mean()))
+    variance = float(np.var(residuals))
+    while variance > 0 and distance <= n_rows // 8:
+        ratio = float(np.mean((sums[distance:] - sums[:-distance]) ** 2)) / (distance * variance)
+        error = np.sqrt(2 * (2 * distance - 1) * (distance - 1) / (3 * distance * n_rows))
+        if abs(ratio - 1) > _SIGNIFICANT * error:
+            return True
+        distance *= 2
+    return False
+
+
+def _reach(residuals: Array, grid: TimeGrid) -> int:
+    """Number of lags over which an autocovariance reaches: several times that over which noise is correlated."""
+    most = longest_lag(len(residuals))
+    products, pairs = lagged_products(residuals, grid, most)
+    squares = (products / np.maximum(pairs, 1.0) / np.mean(residuals**2)) ** 2
+    squares[0] = 1.0
+    sums = 2 * np.cumsum(squares) - 1
+    inside = np.arange(len(sums)) < _SOKAL * sums
+    time = sums[-1] if inside.all() else sums[np.argmin(inside)]
+    return int(np.clip(np.ceil(_WINDOW * time), min(_FEWEST_LAGS, most), most))
+
+
+def _change(one: Autocovariance, other: Autocovariance) -> float:
+    """Relative change of an autocovariance."""
+    return float(np.linalg.norm(one.values - other.values) / np.linalg.norm(other.values))
+
+
+def _with_noise(parameters: Parameters, variance: float) -> Parameters:
+    """Parameters with a noise variance that is not learned."""
+    entries = {name: parameters.entry(name) for name in parameters}
+    return Parameters(entries | {NOISE: Parameter.make(np.array([variance]))}, parameters.period)
+
+
+def _with_slow_lines(model: Model, series: Series) -> Model:
+    """The model with lines in time that are at least as slow as a block is long.
+
+    What varies within it and was not seen is the noise: both would explain the same drift.
+    """
+
+    def slowed(factor: Any) -> Any:
+        is_time = factor.is_line and model.torus.axes[factor.axes[0]].input == series.time_input
+        if not is_time or not factor.learned:
+            return factor
+        low, high = factor.bounds
+        low = max(low, min(series.block, high))
+        return replace(factor, bounds=(low, high), length_scale=np.clip(factor.length_scale, low, high))
+
+    terms = tuple(replace(term, factors=tuple(slowed(factor) for factor in term.factors)) for term in model.terms)
+    return replace(model, terms=terms)
+
+
+def _positions(pool: IndexSet, index_set: IndexSet, n_plain: int) -> NDArray[np.int64]:
+    """Columns of a set, plain ones last, among those of a pool."""
+    where = {bytes(one): i for i, one in enumerate(pool.frequencies)}
+    numbers = np.array([where[bytes(one)] for one in index_set.frequencies])
+    pairs = np.stack([2 * numbers - 1, 2 * numbers], axis=1).ravel()[1:]
+    pairs[0] = 0
+    return np.append(pairs, 2 * len(pool.frequencies) - 1 + np.arange(n_plain))

@@ -1,0 +1,222 @@
+"""Regressors of rows whose noise is correlated in time, and their forecasts."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.signal import lfilter
+from sklearn.base import clone
+
+from torusgp import Category, Circle, CorrelatedNoise, Line, Slope, TorusGPRegressor
+
+WEEK = Circle("time", 7.0)
+
+
+def weekly(n_rows=400, coefficient=0.7, seed=0):
+    """Days, a weekly season of amplitude two, and autoregressive noise of variance one."""
+    rng = np.random.default_rng(seed)
+    noise = lfilter([np.sqrt(1 - coefficient**2)], [1, -coefficient], rng.normal(size=n_rows + 200))[200:]
+    time = np.arange(float(n_rows))
+    return pd.DataFrame({"time": time}), 5 + 2 * np.sin(2 * np.pi * time / 7) + noise
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y = weekly()
+    return TorusGPRegressor(WEEK, noise="correlated").fit(X, y)
+
+
+def test_a_step_in_the_level_leaves_the_weekly_season():
+    rng, time = np.random.default_rng(0), np.arange(800.0)
+    season = 10 * np.sin(2 * np.pi * time / 7) + 20 * np.cos(2 * np.pi * time / 365.25)
+    y = season + 3 * rng.normal(size=800) + 40 * (time >= 400)
+    model = TorusGPRegressor(WEEK + Circle("time", 365.25), noise="correlated").fit(pd.DataFrame({"time": time}), y)
+    effect, std = model.predict_parts(pd.DataFrame({"time": time[:7]}), return_std=True)
+    truth = 10 * np.sin(2 * np.pi * time[:7] / 7)
+    assert np.abs(effect[:, 0] - truth).max() < 1
+    assert np.abs((effect[:, 0] - truth) / std[:, 0]).max() < 3
+    assert std[:, 0].max() < 0.5
+
+
+def test_white_noise_is_noticed_and_loses_nothing():
+    X, y = weekly(coefficient=0.0)
+    white = TorusGPRegressor(WEEK).fit(X, y)
+    model = TorusGPRegressor(WEEK, noise="correlated").fit(X, y)
+    assert model.noise_process_ is None
+    assert np.array_equal(model.predict(X), white.predict(X))
+    assert model.log_marginal_likelihood_ == white.log_marginal_likelihood_
+
+
+def test_noise_has_the_variance_and_correlation_of_the_truth(fitted):
+    process = fitted.noise_process_
+    assert process.variance == pytest.approx(1.0, rel=0.25)
+    assert process.autocovariance_at(1.0) / process.variance == pytest.approx(0.7, abs=0.1)
+    assert fitted.noise_variance_ == pytest.approx(process.variance)
+
+
+def test_forecasts_start_narrow_and_grow_to_predictions(fitted):
+    later = pd.DataFrame({"time": 399.0 + np.arange(1, 200)})
+    mean, std = fitted.forecast(later, return_std=True)
+    predicted, stationary = fitted.predict(later, return_std=True)
+    assert std[0] == pytest.approx(np.sqrt(1 - 0.49), rel=0.15)
+    assert std[-1] == pytest.approx(stationary[-1], rel=1e-6)
+    assert mean[-1] == pytest.approx(predicted[-1], rel=1e-6)
+    last = fitted.noise_process_.residuals[-1]
+    assert mean[0] - predicted[0] == pytest.approx(0.7 * last, abs=0.2 * abs(last))
+
+
+def test_forecasts_are_those_of_the_joint_normal_distribution():
+    """Of weights given the moments, and of noise given the weights and the last rows."""
+    X, y = weekly(120)
+    known = 0.7 ** np.arange(400)
+    model = TorusGPRegressor(WEEK, noise=CorrelatedNoise(autocovariance=known), learn=(), n_components=9).fit(X, y)
+    later = pd.DataFrame({"time": 119.0 + np.array([1, 2, 3, 10, 50])})
+    fitted, times = model.fitted_, np.concatenate([X["time"], later["time"]])
+    covariance = known[np.abs(times[:, None] - times).astype(int)]
+    gain = covariance[120:, :120] @ np.linalg.inv(covariance[:120, :120])
+    both = np.hstack([np.eye(5), -gain])  # of the function, at later and at past times
+    points = pd.concat([later, X])
+    mean, spread = model.predict(points, return_cov=True, include_noise=False)
+    found, found_covariance = model.forecast(later, return_cov=True)
+    assert np.allclose(found, both @ mean + gain @ y, atol=1e-8)
+    noise = covariance[120:, 120:] - gain @ covariance[:120, 120:]
+    assert np.allclose(found_covariance, both @ spread @ both.T + noise, atol=1e-8)
+    assert np.allclose(model.forecast(later, return_std=True)[1] ** 2, np.diag(found_covariance), atol=1e-10)
+    paths = model.sample_forecast(later, 20_000, random_state=0)
+    assert np.abs(np.cov(paths) - found_covariance).max() < 0.06
+    assert np.abs(paths.mean(axis=1) - found).max() < 0.05
+    assert fitted.noise_process.last_time == 119
+
+
+def test_without_correlation_forecasts_are_predictions():
+    X, y = weekly(200, 0.0)
+    model = TorusGPRegressor(WEEK).fit(X, y)
+    later = X + 200
+    for one, other in zip(model.forecast(later, return_std=True), model.predict(later, return_std=True), strict=True):
+        assert np.array_equal(one, other)
+    assert np.array_equal(model.forecast_quantiles(later), model.predict_quantiles(later))
+    assert np.array_equal(
+        model.sample_forecast(later, 2, 0), model.sample_y(later, 2, random_state=0, include_noise=True)
+    )
+
+
+def test_log_normal_targets_are_forecast_on_their_scale():
+    X, y = weekly()
+    model = TorusGPRegressor(WEEK, noise="correlated", likelihood="log_normal").fit(X, np.exp(0.2 * y))
+    later = X.iloc[:10] + 400
+    quantiles = model.forecast_quantiles(later, [0.1, 0.5, 0.9])
+    paths = model.sample_forecast(later, 4000, random_state=0)
+    mean, std = model.forecast(later, return_std=True)
+    assert np.allclose(np.quantile(paths, [0.1, 0.5, 0.9], axis=1).T, quantiles, rtol=0.05)
+    assert np.allclose(paths.mean(axis=1), mean, rtol=0.03)
+    assert np.allclose(paths.std(axis=1), std, rtol=0.1)
+
+
+def test_a_stored_model_forecasts_as_before(fitted, tmp_path):
+    fitted.save(tmp_path / "model.npz")
+    again = TorusGPRegressor.load(tmp_path / "model.npz")
+    later = pd.DataFrame({"time": [400.0, 410.0, 500.0]})
+    assert np.allclose(again.forecast(later, return_std=True), fitted.forecast(later, return_std=True))
+    assert again.log_marginal_likelihood_ == pytest.approx(fitted.log_marginal_likelihood_)
+    named = TorusGPRegressor(WEEK, noise=CorrelatedNoise("time", [1.0, 0.5])).fit(*weekly(100))
+    named.save(tmp_path / "named.npz")
+    assert TorusGPRegressor.load(tmp_path / "named.npz").noise == named.noise
+    clone(named)
+
+
+def test_rows_out_of_order_are_put_in_order(fitted):
+    X, y = weekly()
+    order = np.random.default_rng(1).permutation(len(y))
+    shuffled = TorusGPRegressor(WEEK, noise="correlated").fit(X.iloc[order], y[order])
+    assert np.allclose(shuffled.predict(X), fitted.predict(X), atol=1e-4)
+    later = X.iloc[:5] + 400
+    assert np.allclose(shuffled.forecast(later), fitted.forecast(later), atol=1e-3)
+
+
+def test_times_that_occur_twice_share_their_noise():
+    """Two sensors of one process: their rows are not twice as much information."""
+    X, y = weekly(400, 0.95)
+    white = np.random.default_rng(2).normal(size=(2, 400))
+    both = np.concatenate([y + 0.1 * white[0], y + 0.1 * white[1]])
+    double = TorusGPRegressor(WEEK, noise="correlated").fit(pd.concat([X, X]), both)
+    single = TorusGPRegressor(WEEK, noise="correlated").fit(X, y)
+    at = X.iloc[:7]
+    one, other = (model.predict(at, return_std=True, include_noise=False)[1] for model in (double, single))
+    assert (one > 0.7 * other).all()
+
+
+def test_known_noise_scales_count():
+    X, y = weekly(400)
+    rng = np.random.default_rng(3)
+    scale = np.where(rng.uniform(size=400) < 0.5, 1.0, 8.0)
+    noise = y - 5 - 2 * np.sin(2 * np.pi * X["time"] / 7)
+    y = y + (scale - 1) * noise
+    model = TorusGPRegressor(WEEK, noise="correlated").fit(X, y, noise_scale=scale)
+    truth = 5 + 2 * np.sin(2 * np.pi * X["time"][:7] / 7)
+    mean, std = model.predict(X[:7], return_std=True, include_noise=False)
+    assert np.abs(mean - truth).max() < 4 * std.max() < 2.5
+    assert model.noise_process_.variance == pytest.approx(1.0, rel=0.4)
+
+
+def test_inputs_beside_time_may_be_of_any_kind():
+    X, y = weekly(600)
+    rng = np.random.default_rng(4)
+    frame = X.assign(day=X["time"] % 7, price=rng.normal(size=600), sale=rng.choice(["no", "yes"], 600))
+    y = y + 0.5 * frame["price"] + (frame["sale"] == "yes")
+    kernel = Circle("day", 7.0) + Slope("price") + Category("sale")
+    model = TorusGPRegressor(kernel, noise=CorrelatedNoise(time="time")).fit(frame, y)
+    later = frame.iloc[:14].assign(time=600.0 + np.arange(14), day=(600.0 + np.arange(14)) % 7)
+    std = model.forecast(later, return_std=True)[1]
+    assert model.score(frame, y) > 0.6
+    assert std[0] < 0.9 * std[-1]
+
+
+def test_a_line_in_time_is_no_faster_than_a_block_that_is_left_out():
+    X, y = weekly(500, 0.9)
+    model = TorusGPRegressor(WEEK + Line("time"), noise="correlated").fit(X, y)
+    scales = model.fitted_.prior.scales(model.fitted_.parameters)
+    assert scales[1][0] >= model.noise_process_.block * (1 - 1e-9) > 49
+
+
+@pytest.mark.parametrize(
+    ("options", "arguments", "message"),
+    [
+        ({}, {"sample_weight": np.ones(80)}, "sample_weight"),
+        ({"likelihood": "student_t"}, {}, "student_t"),
+        ({}, {"checkpoint": "nowhere.npz"}, "checkpoints"),
+        ({"noise": "pink"}, {}, "noise must be one of"),
+        ({"noise": 3}, {}, "noise must be one of"),
+        ({"noise": CorrelatedNoise(autocovariance=[-1.0])}, {}, "autocovariance must be"),
+        ({"noise": CorrelatedNoise(time="date")}, {}, "'date', but the inputs are"),
+        ({"noise": CorrelatedNoise(time=4)}, {}, "input 4, but there are 1"),
+    ],
+)
+def test_what_does_not_go_with_it_is_refused(options, arguments, message):
+    X, y = weekly(80)
+    with pytest.raises(ValueError, match=message):
+        TorusGPRegressor(WEEK, **{"noise": "correlated", **options}).fit(X, y, **arguments)
+
+
+def test_several_targets_and_later_rows_are_refused():
+    X, y = weekly(80)
+    model = TorusGPRegressor(WEEK, noise="correlated")
+    with pytest.raises(ValueError, match="one target at a time, got 2"):
+        model.fit(X, np.stack([y, y], axis=1))
+    with pytest.raises(ValueError, match="sees rows once"):
+        model.partial_fit(X, y)
+    with pytest.raises(ValueError, match="none of the inputs"):
+        TorusGPRegressor(period=[7, 7], noise="correlated").fit(np.random.default_rng(0).normal(size=(80, 2)), y)
+
+
+def test_a_forecast_of_the_past_and_another_noise_variance_are_refused(fitted):
+    with pytest.raises(ValueError, match="after the last row, which is at 399"):
+        fitted.forecast(pd.DataFrame({"time": [399.0]}))
+    with pytest.raises(ValueError, match="cannot both be true"):
+        fitted.forecast(pd.DataFrame({"time": [400.0]}), return_std=True, return_cov=True)
+    with pytest.raises(ValueError, match="has a covariance"):
+        fitted.set_noise_variance(1.0)
+
+
+def test_few_rows_are_said_to_show_no_correlation():
+    with pytest.warns(UserWarning, match="cannot show how their noise is correlated"):
+        model = TorusGPRegressor(WEEK, noise="correlated").fit(*weekly(40))
+    assert model.noise_process_ is None

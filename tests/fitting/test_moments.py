@@ -1,0 +1,123 @@
+"""The likelihood of the moments against its dense definition."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from torusgp import Circle, CorrelatedNoise, Line, Slope, TorusGPRegressor
+from torusgp.engine.basis import columns as basis_columns
+from torusgp.engine.moments import RANK_THRESHOLD
+from torusgp.engine.series import Autocovariance, TimeGrid
+from torusgp.fitting.noise_process import log_density
+
+N_LAGS = 600
+
+
+def ar1(n_lags=N_LAGS, coefficient=0.8, variance=0.3):
+    """Autocovariance of a first-order autoregression."""
+    return variance * coefficient ** np.arange(n_lags)
+
+
+def series(n_samples=500, seed=0, gaps=False):
+    """Times in whole hours, and a day and a week with autoregressive noise."""
+    rng = np.random.default_rng(seed)
+    cells = np.sort(rng.choice(560, n_samples, replace=False)) if gaps else np.arange(n_samples)
+    noise = np.linalg.cholesky(ar1()[np.abs(cells[:, None] - cells)]) @ rng.normal(size=n_samples)
+    time = cells.astype(float)
+    return time, 3 + 1.5 * np.sin(2 * np.pi * time / 24) + 0.5 * np.cos(2 * np.pi * time / 7) + noise
+
+
+def fitted_model(time, y, noise, noise_scale=None, **options):
+    frame = pd.DataFrame({"time": time})
+    options = {"kernel": Circle("time", 24.0) + Circle("time", 7.0), "n_components": 21, "learn": ()} | options
+    return TorusGPRegressor(noise=noise, **options).fit(frame, y, noise_scale=noise_scale)
+
+
+def dense_posterior(model, time, y, at, covariance, scale=1.0):
+    """Mean and covariance of p(f | F'Py), from its definition."""
+    fitted = model.fitted_
+
+    def columns(times):
+        X = times[:, None]
+        return np.hstack([basis_columns(fitted.phases(X), fitted.index_set.frequencies), fitted.plain(X)])
+
+    precision = np.broadcast_to(1 / np.square(scale), len(time))
+    F, F_at, prior = columns(time), columns(at), np.diag(fitted.prior_variances[:, 0])
+    weighted = F * precision[:, None]
+    G, S = F.T @ weighted, weighted.T @ covariance @ weighted
+    gain = np.linalg.solve(G @ prior @ G + S, G @ prior @ F_at.T).T
+    mean = fitted.offset[0] + gain @ (weighted.T @ (y - fitted.offset[0]))
+    return mean, F_at @ prior @ F_at.T - gain @ G @ prior @ F_at.T
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize(
+    "kernel", [Circle("time", 24.0) + Circle("time", 7.0), Circle("time", 24.0) * Circle("time", 7.0) + Slope("time")]
+)
+@pytest.mark.parametrize("is_scaled", [False, True])
+def test_posterior_is_that_of_the_function_given_the_moments(kernel, gaps, is_scaled):
+    time, y = series(gaps=gaps)
+    scale = np.random.default_rng(1).uniform(0.5, 2, len(y)) if is_scaled else None
+    model = fitted_model(time, y, CorrelatedNoise(autocovariance=ar1()), scale, kernel=kernel)
+    at, factor = np.linspace(0, 700, 40), np.ones(len(y)) if scale is None else scale
+    covariance = ar1()[np.abs(time[:, None] - time).astype(int)] * np.outer(factor, factor)
+    mean, spread = dense_posterior(model, time, y, at, covariance, factor)
+    found, found_spread = model.predict(pd.DataFrame({"time": at}), return_cov=True, include_noise=False)
+    assert np.abs(found - mean).max() < 1e-8
+    assert np.abs(found_spread - spread).max() < 1e-8
+
+
+def test_white_noise_gives_the_posterior_and_evidence_of_independent_rows():
+    time, y = series()
+    white = fitted_model(time, y, "white", noise_variance=0.3)
+    known = fitted_model(time, y, CorrelatedNoise(autocovariance=[0.3]))
+    at = pd.DataFrame({"time": np.linspace(0, 700, 40)})
+    for one, other in zip(white.predict(at, return_std=True), known.predict(at, return_std=True), strict=True):
+        assert np.abs(one - other).max() < 1e-8
+    assert known.log_marginal_likelihood_ == pytest.approx(white.log_marginal_likelihood_, abs=1e-6)
+
+
+def test_columns_that_depend_on_each_other_have_moments_in_a_basis():
+    """Lines have more components than rows can tell apart: moments are projections onto what rows show."""
+    time, y = series(120)
+    model = fitted_model(
+        time, y, CorrelatedNoise(autocovariance=ar1()), kernel=Line("time", length_scale=60.0), n_components=41
+    )
+    fitted, at = model.fitted_, np.linspace(-30, 150, 40)
+    F, F_at = (basis_columns(fitted.phases(one[:, None]), fitted.index_set.frequencies) for one in (time, at))
+    left, singular, _ = np.linalg.svd(F, full_matrices=False)
+    U = left[:, singular**2 > RANK_THRESHOLD * singular[0] ** 2]
+    assert 5 < U.shape[1] < F.shape[1]
+    prior, offset = np.diag(fitted.prior_variances[:, 0]), fitted.offset[0]
+    noise = ar1()[np.abs(time[:, None] - time).astype(int)]
+    whole = U.T @ (F @ prior @ F.T + noise) @ U
+    gain = np.linalg.solve(whole, U.T @ F @ prior @ F_at.T).T
+    variance = np.diag(F_at @ prior @ F_at.T - gain @ U.T @ F @ prior @ F_at.T)
+    found, std = model.predict(pd.DataFrame({"time": at}), return_std=True, include_noise=False)
+    assert np.abs(found - offset - gain @ (U.T @ (y - offset))).max() < 1e-6
+    assert np.abs(std**2 - variance).max() < 1e-6
+
+
+def test_evidence_is_a_density_of_the_rows():
+    """The moments follow the model, and what else is in the rows follows the noise given them."""
+    time, y = series(60)
+    model = fitted_model(time, y, CorrelatedNoise(autocovariance=ar1()), n_components=9, intercept=False)
+    fitted = model.fitted_
+    F = basis_columns(fitted.phases(time[:, None]), fitted.index_set.frequencies)
+    noise = ar1()[np.abs(time[:, None] - time).astype(int)]
+    S, G, prior = F.T @ noise @ F, F.T @ F, np.diag(fitted.prior_variances[:, 0])
+
+    def normal(x, covariance):
+        return -0.5 * (x @ np.linalg.solve(covariance, x) + np.linalg.slogdet(2 * np.pi * covariance)[1])
+
+    expected = normal(y, noise) + normal(F.T @ y, G @ prior @ G + S) - normal(F.T @ y, S)
+    assert model.log_marginal_likelihood_ == pytest.approx(expected, abs=1e-6)
+
+
+def test_density_of_noise_is_that_of_a_normal_vector():
+    time, y = series(60, gaps=True)
+    cells = time.astype(int)
+    covariance = ar1()[np.abs(cells[:, None] - cells)]
+    expected = -0.5 * (y @ np.linalg.solve(covariance, y) + np.linalg.slogdet(2 * np.pi * covariance)[1])
+    found = log_density(y, Autocovariance(ar1()), TimeGrid.of(time, N_LAGS))
+    assert found == pytest.approx(expected, rel=1e-10)

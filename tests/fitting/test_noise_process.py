@@ -1,0 +1,140 @@
+"""Noise as a process in time: its autocovariance, and how it goes on."""
+
+import numpy as np
+import pytest
+
+from torusgp.engine.series import Autocovariance, TimeGrid, parzen
+from torusgp.fitting.noise_process import NoiseProcess
+
+
+def process(cells, residuals, autocovariance, scales=None):
+    n = len(cells)
+    return NoiseProcess(
+        autocovariance,
+        0.5,
+        0,
+        10.0,
+        np.asarray(cells),
+        0.5 * np.asarray(cells, dtype=float),
+        np.asarray(residuals, dtype=float),
+        np.zeros((n, 1)),
+        np.empty((n, 0)),
+        np.ones(n) if scales is None else scales,
+    )
+
+
+@pytest.fixture
+def autoregression():
+    return process(np.arange(40), np.random.default_rng(0).normal(size=40), Autocovariance(2.0 * 0.7 ** np.arange(300)))
+
+
+def test_first_order_autoregression_forgets_geometrically(autoregression):
+    ahead = np.arange(1, 20)
+    mean, variance = autoregression.mean_and_variance(autoregression.last_time + 0.5 * ahead)
+    assert np.allclose(mean, 0.7**ahead * autoregression.residuals[-1], atol=1e-10)
+    assert np.allclose(variance, 2.0 * (1 - 0.49**ahead), atol=1e-10)
+
+
+def test_intervals_grow_from_narrow_to_stationary(autoregression):
+    times = autoregression.last_time + 0.5 * np.arange(1, 400)
+    _, variance = autoregression.mean_and_variance(times)
+    assert (np.diff(variance) > -1e-12).all()
+    assert variance[-1] == pytest.approx(autoregression.variance)
+    assert np.allclose(np.diag(autoregression.covariance(times[:50])), variance[:50])
+
+
+def test_paths_have_the_conditional_mean_and_covariance(autoregression):
+    times = autoregression.last_time + 0.5 * np.array([1, 2, 5, 30])
+    paths = autoregression.sample(times, 40_000, np.random.RandomState(0))
+    mean, variance = autoregression.mean_and_variance(times)
+    assert np.abs(paths.mean(axis=1) - mean).max() < 0.03
+    assert np.abs(np.cov(paths) - autoregression.covariance(times)).max() < 0.06
+    assert np.allclose(variance, np.diag(autoregression.covariance(times)))
+
+
+def test_rows_with_gaps_and_known_scales_are_conditioned_on_as_they_are():
+    rng = np.random.default_rng(1)
+    cells, scales = np.array([0, 1, 4, 5, 11]), rng.uniform(0.5, 2, 5)
+    noise = Autocovariance(0.9 ** np.arange(100), nugget=0.3)
+    given = process(cells, rng.normal(size=5), noise, scales)
+    covariance = (0.9 ** np.abs(cells[:, None] - cells) + 0.3 * np.eye(5)) * np.outer(scales, scales)
+    cross = 0.9 ** (14 - cells) * scales
+    mean, variance = given.mean_and_variance([7.0])
+    assert mean[0] == pytest.approx(cross @ np.linalg.solve(covariance, given.residuals))
+    assert variance[0] == pytest.approx(1.3 - cross @ np.linalg.solve(covariance, cross))
+
+
+def test_times_before_the_last_row_are_refused(autoregression):
+    with pytest.raises(ValueError, match=r"after the last row, which is at 19\.5"):
+        autoregression.mean_and_variance([19.5])
+
+
+def test_stored_noise_that_does_not_fit_together_is_refused(autoregression):
+    content, arrays = autoregression.to_archive()
+    again = NoiseProcess.from_archive(content, arrays)
+    assert np.array_equal(again.gain([20.0]), autoregression.gain([20.0]))
+    with pytest.raises(ValueError, match="last rows"):
+        NoiseProcess.from_archive(content, arrays | {"times": arrays["times"][:-1]})
+    with pytest.raises(ValueError, match="not finite"):
+        NoiseProcess.from_archive(content | {"step": -1.0}, arrays)
+
+
+@pytest.mark.parametrize(
+    ("times", "step", "is_regular"),
+    [
+        (np.arange(50) / 24, 1 / 24, True),
+        (np.delete(np.arange(50.0), [3, 4, 20]), 1.0, True),
+        (np.cumsum([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] * 3).astype(float), 30.4, True),
+        (np.sort(np.random.default_rng(0).uniform(0, 50, 80)), None, False),
+        (np.repeat(np.arange(30.0), 2), 0.5, False),
+    ],
+)
+def test_grids_follow_the_times(times, step, is_regular):
+    grid = TimeGrid.of(times)
+    assert grid.is_regular == is_regular
+    assert len(grid) == len(times)
+    assert (np.diff(grid.cells) >= (1 if is_regular else 0)).all()
+    if step is not None:
+        assert grid.step == pytest.approx(step, rel=0.02)
+
+
+def test_long_gaps_are_shortened():
+    times = np.concatenate([np.arange(100.0), 1e9 + np.arange(100.0)])
+    assert TimeGrid.of(times).n_cells == 239
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_product_with_the_covariance_is_that_of_the_matrix(gaps):
+    rng = np.random.default_rng(2)
+    times = np.sort(rng.uniform(0, 90, 120)) if gaps else np.arange(120.0)
+    grid = TimeGrid.of(times)
+    noise = Autocovariance(parzen(25) * 1.7, nugget=0.2)
+    columns = rng.normal(size=(3, 120))
+    assert np.allclose(noise.filtered(columns, grid), columns @ noise.among(grid.cells))
+
+
+@pytest.mark.parametrize("kind", ["regular", "gaps", "irregular", "repeated"])
+def test_autocovariance_is_found_and_positive_definite(kind):
+    rng = np.random.default_rng(3)
+    n = 6000
+    fine = np.empty(4 * n)
+    fine[0] = 0.0
+    shocks = rng.normal(0, np.sqrt(1 - 0.95**2), 4 * n)
+    for i in range(1, len(fine)):
+        fine[i] = 0.95 * fine[i - 1] + shocks[i]
+    where = {
+        "regular": np.arange(n),
+        "gaps": np.delete(np.arange(n), np.r_[500:700, 2000:2500, 3000:5000:3]),
+        "irregular": np.sort(rng.choice(4 * n, n, replace=False)),
+        "repeated": np.repeat(np.arange(n // 2), 2),
+    }[kind]
+    nugget = 0.5 if kind in ("irregular", "repeated") else 0.0
+    residuals = fine[where] + np.sqrt(nugget) * rng.normal(size=len(where))
+    grid = TimeGrid.of(where.astype(float))
+    found = Autocovariance.of_residuals(residuals, grid, 400)
+    assert found.variance == pytest.approx(np.mean(residuals**2))
+    lags = np.array([1, 5, 10, 20])
+    expected = 0.95 ** (lags * grid.step)
+    assert np.abs(found.values[lags] / parzen(400)[lags] - expected).max() < 0.2
+    some = grid.cells[:400]
+    assert np.linalg.eigvalsh(found.among(some))[0] > 0
