@@ -5,6 +5,7 @@ python -m benchmarks [enumeration] [feature_map] [engine [--quick]] [inputs [par
                      [derivatives]
                      [periods [part ...] [--seeds N] ...] [open [part ...]]
                      [learned [part ...] [--seeds N]] [likelihoods [part ...] [--simulations N]]
+                     [tables [part ...]]
                      [forecasts [part ...] [--simulations N]]
                      [gpu [--device D] [--quick]] [page]
                      [calibration [--sets N] [--rows N ...] [--dimensions D ...] [--quick]]
@@ -19,6 +20,7 @@ BY_NAME = (
     "open",
     "learned",
     "likelihoods",
+    "tables",
     "forecasts",
     "calibration",
     "gpu",
@@ -34,6 +36,7 @@ TAKE_ARGUMENTS = (
     "open",
     "learned",
     "likelihoods",
+    "tables",
     "forecasts",
     "calibration",
     "gpu",

@@ -2,10 +2,12 @@
 
 Parts: recovery (frequencies of made functions of eight angles), arm (the end of a robot arm of eight joints),
 electricity (demand from axes alone, needs TORUSGP_DATA), auto (evidence of "auto" beside larger numbers of
-components), coverage (of the function, by intervals).
+components), coverage (of the function, by intervals), default (adaptive and learned sets, and budgets, in one to ten
+dimensions), exact (an exact process on the same rows of the arm).
 
-    python -m benchmarks learned                       # all, an hour
+    python -m benchmarks learned                       # all, hours
     python -m benchmarks learned recovery --seeds 5
+    python -m benchmarks learned auto --first 20 --seeds 10   # data sets 20 to 29
 """
 
 import argparse
@@ -44,7 +46,7 @@ def made_frequencies(rng, dimension=8, number=40):
 def recovery(seeds):
     """Shares of the frequencies that are found and that are false."""
     found, false = [], []
-    for seed in range(seeds):
+    for seed in seeds:
         rng = np.random.default_rng(seed)
         truth = made_frequencies(rng)
         X = rng.uniform(0, TURN, (20_000, 8))
@@ -55,7 +57,7 @@ def recovery(seeds):
         found.append(len(chosen & truth) / len(truth))
         false.append(len(chosen - truth) / max(1, len(chosen)))
     return [
-        figure("data sets", seeds),
+        figure("data sets", len(seeds)),
         figure("found, the worst of them", min(found), at_least=0.95),
         figure("false, the worst of them", max(false), at_most=0.05),
     ]
@@ -72,12 +74,18 @@ def end_of_arm(angles):
     return np.linalg.norm(position - 0.1, axis=1)
 
 
-def arm(seeds, n_rows=36_000):
-    """Errors on 4,000 rows that are held out."""
+def arm_rows(n_rows, n_test=4000):
+    """Angles of the joints and distances with a little noise; the rows held out do not depend on how many there are."""
     rng = np.random.default_rng(0)
-    X = rng.uniform(-np.pi, np.pi, (n_rows + 4000, 8))
+    X = rng.uniform(-np.pi, np.pi, (40_000, 8))
     y = end_of_arm(X)
     y = (y - y.mean()) / y.std() + 0.05 * rng.normal(size=len(y))
+    return X[:n_rows], y[:n_rows], X[-n_test:], y[-n_test:]
+
+
+def arm(seeds, n_rows=36_000):
+    """Errors on 4,000 rows that are held out."""
+    X, y, X_test, y_test = arm_rows(n_rows)
     scores = {}
     for name, size, rows in (
         ("adaptive", 2001, n_rows),
@@ -86,11 +94,11 @@ def arm(seeds, n_rows=36_000):
         ("learned", 2001, 4000),
     ):
         model, seconds = timed_fit(regressor(size, name), X[:rows], y[:rows])
-        mean, std = model.predict(X[n_rows:], return_std=True)
-        error = y[n_rows:] - mean
+        mean, std = model.predict(X_test, return_std=True)
+        error = y_test - mean
         scores[name, size, rows] = (
             np.sqrt(np.mean(error**2)),
-            log_losses(y[n_rows:], mean, std).mean(),
+            log_losses(y_test, mean, std).mean(),
             np.mean(np.abs(error) < 1.96 * std),
             seconds,
         )
@@ -104,6 +112,25 @@ def arm(seeds, n_rows=36_000):
         figure("learned, 2001: in 95 % intervals", many[2], at_least=0.93),
         figure("learned, 4,000 rows: in 95 % intervals", small[2], at_least=0.93),
         figure("learned over adaptive, 2001: time", many[3] / before[3], at_most=3.0),
+    ]
+
+
+def exact(seeds, n_rows=4000):
+    """The arm from few rows, beside an exact process with the same kernel and rows."""
+    from benchmarks.peers.scikit_learn_methods import ExactGaussianProcess
+
+    X, y, X_test, y_test = arm_rows(n_rows)
+    start = time.process_time()
+    ours = regressor(2001).fit(X, y)
+    middle = time.process_time()
+    theirs = ExactGaussianProcess(np.full(8, TURN), n_rows).fit(X, y)
+    end = time.process_time()
+    errors = [np.sqrt(np.mean((y_test - mean) ** 2)) for mean in (ours.predict(X_test), theirs.predict(X_test)[0])]
+    return [
+        figure("learned: error", errors[0]),
+        figure("exact: error", errors[1]),
+        figure("learned over exact: error", errors[0] / errors[1], at_most=1.1),
+        figure("learned over exact: time", (middle - start) / (end - middle), at_most=1 / 3),
     ]
 
 
@@ -158,10 +185,60 @@ def rough(rng, dimension):
     return drawn(rng, dimension, "matern32")
 
 
+def made(rng, dimension):
+    """A function of a few interactions of up to three angles: smooth, or with kinks, or drawn from a prior."""
+    kind = rng.integers(3)
+    if kind == 2:
+        return drawn(rng, dimension)
+    terms = []
+    for _ in range(dimension + 1):
+        axes = rng.choice(dimension, min(dimension, rng.integers(1, 4)), replace=False)
+        terms.append((axes, rng.integers(1, 3, len(axes)) * rng.choice([-1, 1], len(axes)), rng.uniform(0, TURN)))
+    shape = (lambda angle: np.exp(np.cos(angle))) if kind == 0 else (lambda angle: np.abs(np.sin(angle / 2)))
+    return lambda X: sum(shape(X[:, axes] @ k + shift) for axes, k, shift in terms)
+
+
+def default(seeds):
+    """Held-out log density, a row, and time of learned over adaptive sets; and what a larger budget would add."""
+    by_dimension = {}
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        dimension, n_rows = 1 + seed % 10, int(10 ** rng.uniform(2.3, 4))
+        truth = made(rng, dimension)
+        X, T = rng.uniform(0, TURN, (n_rows, dimension)), rng.uniform(0, TURN, (2000, dimension))
+        spread = truth(T).std()
+        y, y_test = (truth(one) + 0.3 * spread * rng.normal(size=len(one)) for one in (X, T))
+        losses, seconds, sizes = [], [], []
+        for name, size in (("adaptive", "auto"), ("learned", "auto"), ("learned", 4001)):
+            if size == "auto" or sizes[-1] > 1000:
+                start = time.process_time()
+                model = regressor(size, name).fit(X, y)
+                seconds.append(time.process_time() - start)
+            losses.append(log_losses(y_test, *model.predict(T, return_std=True)).mean())
+            sizes.append(model.index_set_.n_components)
+        one = losses[0] - losses[1], seconds[1] / seconds[0], losses[1] - losses[2]
+        by_dimension.setdefault(dimension, []).append(one)
+        print(
+            f"  D={dimension} n={n_rows}: learned better by {one[0]:.3f} a row in {one[1]:.2f} times the time, "
+            f"components {sizes[0]} and {sizes[1]}; 4001 better by {one[2]:.3f} ({sizes[2]})",
+            flush=True,
+        )
+    result = []
+    for dimension, values in sorted(by_dimension.items()):
+        better, ratio, more = np.array(values).T
+        result += [
+            figure(f"D = {dimension}: learned better by, a row", better.mean()),
+            figure(f"D = {dimension}: worst", better.min()),
+            figure(f"D = {dimension}: times the time", np.median(ratio)),
+            figure(f"D = {dimension}: 4001 components better by", more.mean()),
+        ]
+    return result
+
+
 def auto(seeds):
     """Shortfall of the log evidence of "auto" against the best of larger numbers of components."""
     shortfalls = []
-    for seed in range(seeds):
+    for seed in seeds:
         rng = np.random.default_rng(seed)
         dimension, n_rows = 1 + seed % 6, int(10 ** rng.uniform(2, 4.3))
         family = ("squared_exponential", "matern52", "matern32")[seed % 3]
@@ -177,27 +254,33 @@ def auto(seeds):
         shortfalls.append(shortfall / max(5.0, 0.01 * (max(evidence[1:]) - constant)))
         print(f"  D={dimension} n={n_rows} {family}: shortfall {shortfall:.2f}", flush=True)
     return [
-        figure("problems", seeds),
+        figure("problems", len(seeds)),
         figure("largest shortfall over what is allowed", max(shortfalls), at_most=1.0),
         figure("problems beyond that", np.count_nonzero(np.array(shortfalls) > 1)),
     ]
 
 
 def coverage(seeds):
-    """How often 95 % intervals of the function hold it."""
+    """How often 95 % intervals of the function hold it, with the family that the evidence prefers."""
     result = []
     for name, make, least in (("drawn from the prior", drawn, 0.92), ("not from the prior", rough, 0.88)):
-        for n_rows in (500, 4000):
-            held = []
-            for seed in range(seeds):
+        for n_rows in (500, 4000, 20_000):
+            held, smooth = [], []
+            for seed in seeds:
                 rng = np.random.default_rng(seed)
                 truth, X = make(rng, 1 + seed % 3), rng.uniform(0, TURN, (n_rows, 1 + seed % 3))
                 values = truth(X)
-                model, _ = timed_fit(regressor("auto"), X, values + 0.3 * values.std() * rng.normal(size=n_rows))
+                y = values + 0.3 * values.std() * rng.normal(size=n_rows)
                 T = rng.uniform(0, TURN, (400, X.shape[1]))
-                mean, std = model.predict(T, return_std=True, include_noise=False)
-                held.append(np.mean(np.abs(mean - truth(T)) < 1.96 * std))
-            result.append(figure(f"{name}, {n_rows} rows", np.mean(held), at_least=least))
+                for shares, family in ((held, "auto"), (smooth, "squared_exponential")):
+                    model = regressor("auto", family=family).fit(X, y)
+                    mean, std = model.predict(T, return_std=True, include_noise=False)
+                    shares.append(np.mean(np.abs(mean - truth(T)) < 1.96 * std))
+            result += [
+                figure(f"{name}, {n_rows} rows", np.mean(held), at_least=least, at_most=0.97),
+                figure(f"{name}, {n_rows} rows, squared exponential", np.mean(smooth)),
+            ]
+            print(f"  {name}, {n_rows} rows: {np.mean(held):.3f}, {np.mean(smooth):.3f}", flush=True)
     return result
 
 
@@ -205,7 +288,7 @@ def regressor(size, index_set="learned", family="squared_exponential"):
     return TorusGPRegressor(family, period=TURN, index_set=index_set, n_components=size, n_threads=1)
 
 
-PARTS = {one.__name__: one for one in (recovery, arm, electricity, auto, coverage)}
+PARTS = {one.__name__: one for one in (recovery, arm, exact, electricity, auto, default, coverage)}
 
 
 def main(arguments=None):
@@ -214,6 +297,7 @@ def main(arguments=None):
     )
     parser.add_argument("parts", nargs="*", metavar="part", help=f"of {', '.join(PARTS)}; by default all")
     parser.add_argument("--seeds", type=int, default=20, help="data sets of parts that make them")
+    parser.add_argument("--first", type=int, default=0, help="number of the first of these data sets")
     options = parser.parse_args(arguments)
     unknown = [name for name in options.parts if name not in PARTS]
     if unknown:
@@ -222,5 +306,5 @@ def main(arguments=None):
         start = time.perf_counter()
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            figures = PARTS[name](options.seeds)
+            figures = PARTS[name](range(options.first, options.first + options.seeds))
         print(format_table({f"{name}, {time.perf_counter() - start:.0f} s": figures}), flush=True)

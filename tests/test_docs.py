@@ -279,7 +279,6 @@ MODULES = (
     "torusgp.kernels.index_sets",
     "torusgp.images.inpainting",
     "torusgp.views.plotting",
-    "torusgp.views.report",
     "torusgp.data.sources",
     "torusgp.kernels.spectra",
 )

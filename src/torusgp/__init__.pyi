@@ -19,6 +19,7 @@ from torusgp.tables.calendar import CalendarPhases
 from torusgp.tables.models import PanelModel, TableModel
 from torusgp.views import analysis, plotting
 from torusgp.views.metrics import mean_negative_log_loss, mean_negative_log_loss_scorer
+from torusgp.views.report import write_report
 
 __all__ = [
     "BayesianFeatureRegressor",
@@ -50,6 +51,7 @@ __all__ = [
     "sources",
     "spectra",
     "surfaces",
+    "write_report",
 ]
 
 __version__: str

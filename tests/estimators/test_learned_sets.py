@@ -4,9 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from torusgp import Category, Circle, Line, Slope, TorusGPRegressor
+from torusgp import Category, Circle, Line, Slope, TorusGPRegressor, TorusKernel
+from torusgp.engine.basis import columns
 from torusgp.fitting.rows import Rows
 from torusgp.fitting.selection import split
+from torusgp.kernels.index_sets import adaptive
 
 
 def waves(frequencies, n_rows, noise, seed=0):
@@ -48,6 +50,51 @@ def test_nothing_to_find_is_a_constant_with_noise():
     mean, std = model.predict(X, return_std=True)
     np.testing.assert_allclose(mean, 5, atol=0.3)
     np.testing.assert_allclose(std, 1, rtol=0.15)
+
+
+def test_a_function_of_many_weak_frequencies_keeps_those_of_the_prior():
+    """No single frequency shows itself in few rows, but all together they do."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 2 * np.pi, (700, 5))
+    kernel = TorusKernel("squared_exponential", 0.9, 2 * np.pi)
+    frequencies = adaptive(kernel, 1001, dimension=5).frequencies
+    std = np.sqrt(2 * np.repeat(kernel.coefficients(frequencies), 2)[1:])
+    y = columns(X, frequencies) @ (std * rng.normal(size=len(std))) + 0.1 * rng.normal(size=700)
+    model = learned(n_components=401).fit(X[:300], y[:300])
+    prior = TorusGPRegressor(period=2 * np.pi, n_components=401).fit(X[:300], y[:300])
+    assert model.score(X[300:], y[300:]) > prior.score(X[300:], y[300:]) - 0.05 > 0.05
+
+
+class TestTheDefaultSet:
+    """Learned where more than three axes interact and everything needed can be learned, else adaptive."""
+
+    X, y = waves([(1, 0, 0, 0), (0, 1, 1, 0)], 300, 0.3)
+
+    def is_learned(self, X=X, y=y, **parameters):
+        parameters = {"period": 2 * np.pi, "n_components": 61} | parameters
+        return bool(TorusGPRegressor(**parameters).fit(X, y).fit_.learned.rounds)
+
+    def test_it_is_learned_where_four_axes_interact(self):
+        assert self.is_learned()
+        assert self.is_learned([(self.X[:150], self.y[:150]), (self.X[150:], self.y[150:])], None)
+
+    def test_few_axes_and_limited_interactions_have_the_set_of_the_prior(self):
+        assert not self.is_learned(self.X[:, :3])
+        product = Circle(0, 2 * np.pi) * Circle(1, 2 * np.pi) * Circle(2, 2 * np.pi) * Circle(3, 2 * np.pi)
+        assert not self.is_learned(kernel=product.limited(2), period=None)
+
+    def test_what_cannot_learn_a_set_does_not(self):
+        assert not self.is_learned(learn=())
+        assert not self.is_learned(likelihood="student_t")
+        model = TorusGPRegressor(period=2 * np.pi, n_components=61)
+        model.fit(self.X, self.y, X_gradient=self.X[:5], gradient=np.cos(self.X[:5]))
+        assert not model.fit_.learned.rounds
+
+    def test_rows_added_later_keep_it(self):
+        model = TorusGPRegressor(period=2 * np.pi, n_components=61)
+        for some in (slice(0, 150), slice(150, 300)):
+            model.partial_fit(self.X[some], self.y[some])
+        assert model.fit_.learned.rounds
 
 
 def test_every_round_is_told():

@@ -89,7 +89,7 @@ def crafted(files, rng):
     """One part replaced by junk, with a right digest: nothing but a clear error or finite numbers may come of it."""
     kind = rng.choice(list(files.expected))
     arrays, path = _read_arrays(files.folder / kind), files.folder / "crafted"
-    header = json.loads(str(arrays.pop("header")))
+    header = json.loads(arrays.pop("header").tobytes())
     content = header["content"]
     if rng.random() < 0.5:
         name = rng.choice(sorted(arrays))

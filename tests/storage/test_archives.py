@@ -132,7 +132,7 @@ def test_a_newer_version_is_told(model, tmp_path):
     model.save(tmp_path / "model")
     with np.load(tmp_path / "model") as archive:
         arrays = dict(archive)
-    header = json.loads(str(arrays.pop("header"))) | {"version": 999}
+    header = json.loads(arrays.pop("header").tobytes()) | {"version": 999}
     with open(tmp_path / "newer", "wb") as file:
         np.savez(file, header=np.array(json.dumps(header)), **arrays)
     with pytest.raises(ValueError, match=r"newer version of torusgp \(layout 999, .* upgrade"):
@@ -178,7 +178,7 @@ def test_the_layout_of_an_older_file_is_told(path):
 def crafted(path, change):
     """A file whose parts were altered by somebody who knows how it is made: checksums and digest are right."""
     arrays = _read_arrays(path)
-    header = json.loads(str(arrays.pop("header")))
+    header = json.loads(arrays.pop("header").tobytes())
     content = header["content"]
     change(content, arrays)
     save_archive(path, header["kind"], header["version"], content, arrays)

@@ -135,3 +135,49 @@ def test_few_rows_do_not_show_that_the_level_has_changed():
             )
             alarms += scores.is_biased
         assert alarms <= 6
+
+
+class TestVerdicts:
+    def scores(self, **changes):
+        return Scores(
+            **({"n_rows": 1000, "rows": "some", "rmse": 1.0, "mnll": 1.0, "r2": 0.9, "coverage": 0.95} | changes)
+        )
+
+    @pytest.mark.parametrize(
+        ("n_rows", "coverage", "word"),
+        [
+            (1000, 0.951, "as stated"),
+            (1000, 0.93, "slightly narrow"),
+            (1000, 0.968, "slightly wide"),
+            (1000, 0.988, "wide"),
+            (1000, 0.91, "narrow"),
+            (1000, 0.85, "far too narrow"),
+            (292, 0.918, "narrow"),
+            (29, 0.897, "few rows"),
+            (3, 1.0, "few rows"),
+            (18, 0.56, "far too narrow"),
+            (9, 0.56, "far too narrow"),
+        ],
+    )
+    def test_what_a_share_inside_intervals_says(self, n_rows, coverage, word):
+        assert self.scores(n_rows=n_rows, coverage=coverage).intervals == word
+
+    def test_autocorrelated_rows_say_less_but_never_excuse_intervals_that_hold_half(self):
+        assert self.scores(coverage=0.91, coverage_std=0.03).intervals == "few rows"
+        assert self.scores(coverage=0.56, coverage_std=0.3).intervals == "far too narrow"
+
+    def test_the_shape_of_errors_is_told_before_their_size(self):
+        middle = {"middle_std": 0.01}
+        assert self.scores(coverage=0.979, coverage_std=0.02, middle=0.75, **middle).intervals == "wide"
+        assert self.scores(coverage=0.94, middle=0.8, **middle).intervals == "heavy tails"
+        assert self.scores(coverage=1.0, middle=0.07, **middle).intervals == "two groups"
+        assert self.scores(coverage=0.9, middle=0.2, **middle).intervals == "narrow"
+
+    @pytest.mark.parametrize(
+        ("r2", "grade"), [(0.99, "excellent"), (0.85, "good"), (0.5, "fair"), (0.2, "weak"), (-1e-5, "worthless")]
+    )
+    def test_grades(self, r2, grade):
+        assert self.scores(r2=r2).grade == grade
+
+    def test_nothing_can_be_explained_of_equal_rows(self):
+        assert self.scores(r2=float("nan")).grade == "unknown"

@@ -50,7 +50,7 @@ def test_a_stored_model_tells_the_same(model, tmp_path):
 def test_a_set_that_was_not_learned_is_refused():
     X = np.random.default_rng(0).uniform(0, 1, (30, 1))
     model = TorusGPRegressor(period=1.0).fit(X, np.sin(2 * np.pi * X[:, 0]))
-    with pytest.raises(ValueError, match="was not learned: index_set='adaptive'"):
+    with pytest.raises(ValueError, match="was not learned: index_set='auto'"):
         selection_summary(model)
 
 

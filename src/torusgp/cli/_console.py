@@ -1,4 +1,4 @@
-"""What the subcommands share: progress, warnings, errors, and figures with their standard errors."""
+"""What the subcommands share: progress, warnings, and errors."""
 
 import importlib.util
 import json
@@ -12,11 +12,19 @@ from typing import NoReturn
 
 import numpy as np
 
+from torusgp.views.numbers import with_error
+
 USER_ERROR, UNEXPECTED = 2, 1  # exit codes
 _EXPECTED = (ImportError, MemoryError, OSError, ValueError)  # their messages are for users
-_LIBRARIES = {"typer": "typer", "rich": "rich", "matplotlib": "matplotlib", "PIL": "pillow"}  # by module
+_LIBRARIES = {
+    "typer": "typer",
+    "rich": "rich",
+    "jinja2": "jinja2",
+    "matplotlib": "matplotlib",
+    "PIL": "pillow",
+}  # by module
 _LIBRARIES |= {name: name for name in ("pandas", "pyarrow")}
-_ONE_EXTRA = re.compile(r' Install (?:it|them) with: pip install "torusgp\[(?:cli|plot|io)\]"')
+_ONE_EXTRA = re.compile(r' Install (?:it|them) with: pip install "torusgp\[(?:cli|report|plot|io)\]"')
 
 
 def fail(error, code=USER_ERROR) -> NoReturn:
@@ -86,7 +94,7 @@ def print_json(content):
 
 
 @contextmanager
-def at_work(first_line):
+def at_work(first_line, known=frozenset):
     """Show what is being done while it lasts; afterwards print warnings, in one line each.
 
     Where standard error is no terminal nothing is shown of the work.
@@ -95,6 +103,8 @@ def at_work(first_line):
     ----------
     first_line : str
         What is done first.
+    known : callable, optional
+        Gives texts of warnings that are told elsewhere.
 
     Yields
     ------
@@ -107,8 +117,9 @@ def at_work(first_line):
     with warnings.catch_warnings(record=True) as caught, Console(stderr=True).status(first_line) as status:
         warnings.simplefilter("always", UserWarning)
         yield lambda line: status.update(Text(printable(" ".join(line.split()))))
-    for message in dict.fromkeys(str(warning.message) for warning in caught):
-        print(f"Warning: {printable(' '.join(message.split()))}", file=sys.stderr)
+    for message in dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught):
+        if message not in known():
+            print(f"Warning: {printable(message)}", file=sys.stderr)
 
 
 def describe_cell(cell, cell_std=None):
@@ -134,11 +145,3 @@ def describe_cell(cell, cell_std=None):
         lines.append(f"  {name + ' vector':14} ({parts}), length {length:.3f}")
     lines.append(f"  angle between them {np.degrees(np.arccos(cosine)):.2f} degrees")
     return lines
-
-
-def with_error(value, error):
-    """A number with its standard error, to two digits of the error."""
-    if not (np.isfinite(error) and error > 0):
-        return f"{value:.4f}"
-    digits = int(np.clip(1 - np.floor(np.log10(error)), 0, 12))
-    return f"{value:.{digits}f} ± {error:.{digits}f}"

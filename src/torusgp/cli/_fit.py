@@ -122,11 +122,12 @@ def add_fit(app):
             model = make_model()
             place = beside(data, "-model.npz") if output is None else output
             fitted = model if by is None else PanelModel(model, by)
-            with at_work("reading") as report:
+            with at_work("reading", lambda: {one.text for one in getattr(model, "findings_", ())}) as report:
                 seconds = fit_file(fitted, data, place, holdout, holdout_from, refit, report)
             summary = fitted.summary()
             if as_json:
-                print_json({"model": str(place), "data": str(data), "seconds": seconds, **summary})
+                said = {} if by is not None else model.findings().to_json()
+                print_json({"model": str(place), "data": str(data), "seconds": seconds} | summary | said)
             elif by is not None:
                 print_levels(summary, {"time": f"{seconds:.1f} s", "written to": str(place)})
             else:

@@ -69,7 +69,8 @@ def file_info(path):
     model = load_regressor(path)
     if isinstance(model.notes_, dict) and "table" in model.notes_:
         table = TableModel.from_regressor(model, path)
-        return {"kind": "table model", "data": table.notes_.get("data"), **table.summary()}
+        names = {"kind": "table model", "data": table.notes_.get("data")}
+        return names | table.summary() | table.findings().to_json()
     return describe_regressor(model)
 
 
@@ -94,7 +95,7 @@ def describe_regressor(model: TorusGPRegressor):
             "rows": model.n_samples_seen_,
             "period": np.asarray(model.kernel_.period).tolist(),
             "length_scale": np.asarray(model.kernel_.length_scale).tolist(),
-            "columns": model.index_set_.n_components,
+            "n_components": model.index_set_.n_components,
             "frequencies_by_order": frequencies_by_order(model.fitted_),
             "signal_std": np.sqrt(model.signal_variance_),
             "noise_std": np.sqrt(model.noise_variance_),

@@ -108,6 +108,7 @@ def model_options():
         redundancy: Annotated[
             str, typer.Option(help="Rows over their effective sample size; 1 if independent.", metavar="NUMBER")
         ] = "auto",
+        unit: Annotated[str, typer.Option(help="Unit of the target, such as MW.", metavar="UNIT")] = "",
         drop_missing: Annotated[bool, drop_missing_option()] = False,
     ):
         return TableModel(
@@ -131,6 +132,7 @@ def model_options():
             kernel=kernel,
             n_components="auto" if components is None else components,
             drop_missing=drop_missing,
+            unit=unit,
         )
 
     return make

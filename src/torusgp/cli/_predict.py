@@ -18,10 +18,10 @@ from torusgp.cli._options import (
     json_option,
     split_list,
 )
-from torusgp.cli._summary import score_facts
 from torusgp.storage.files import write_together
 from torusgp.tables.models import load_tables, quantile_name, to_plain, words_of_the_command
 from torusgp.tables.reading import TableError, TextLayout, read_table, table_as_written, table_without_loss, text_layout
+from torusgp.views.findings import score_facts
 
 _ENDINGS = (".csv", ".csv.gz", ".parquet")
 _DIGITS = 7  # of standard deviations that are written: more say nothing, and fill the page

@@ -16,7 +16,7 @@ from torusgp.estimators import layout1
 from torusgp.estimators.layouts import MARGIN, lay_out, named_inputs
 from torusgp.estimators.regressor_files import describe, restore_inputs, same_parameters
 from torusgp.estimators.repeated_passes import fit_blocks_again, fit_source_again
-from torusgp.estimators.settings import make_settings
+from torusgp.estimators.settings import make_fitter, make_settings
 from torusgp.estimators.validation import ObservedGradient, lay_gradient_rows
 from torusgp.fitting.files import check_fit, check_outcome, outcome_from_archive, outcome_to_archive
 from torusgp.fitting.fitter import SAMPLE_ROWS, Fitter, Preliminary
@@ -59,7 +59,7 @@ def _fit_source(model: Any, settings: Settings, source: Source, point: Checkpoin
         with decoding(point.path):
             outcome = _take_up(model, point, gradient is not None)
             check_outcome(outcome)
-            fitter = Fitter(outcome.model, settings)
+            fitter = make_fitter(model, outcome.model, bool(outcome.learned.rounds))
             statistics = SufficientStatistics.from_archive(point.content["statistics"], point.arrays).empty()
         statistics.n_threads = settings.compute.n_threads
         settings.report(f"going on from {point.path} after {point.n_rows} rows")

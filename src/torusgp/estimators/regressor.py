@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from torusgp.data.blocks import is_dask
 from torusgp.data.sources import is_streamed
 from torusgp.estimators.correlated import check_alone, fit_correlated
+from torusgp.estimators.families import FAMILIES, best_fit, check_comparable, is_automatic
 from torusgp.estimators.forecasts import Forecasts
 from torusgp.estimators.noise import fit_blocks_with_noise, fit_changing_noise, fit_source_with_noise
 from torusgp.estimators.passes import fit_blocks, fit_stream
@@ -51,8 +52,9 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
     kernel : Expression, str, Spectrum or sequence of these, optional
         What the function depends on, and how: a sum of products such as ``Circle("hour", 24) * Line("temperature") +
         Category("holiday")``. A family name, or one for each input, is the short form of one product over all inputs:
-        of circles with ``period``, of lines without; by default "squared_exponential". So without kernel and period
-        every input is a :class:`~torusgp.Line`; of more than three of them only pairs interact, since columns multiply.
+        of circles with ``period``, of lines without; by default "squared_exponential"; "auto" takes the one of the
+        most evidence of that, "matern52" and "matern32". So without kernel and period every input is a
+        :class:`~torusgp.Line`; of more than three of them only pairs interact, since columns multiply.
     period : "auto", float, array-like of shape (n_features,) or (n_features, n_features), optional
         Of the short form: period of each input, or a cell whose rows are lattice vectors. "auto" finds the periods, or
         with "lattice" in ``learn`` a cell, see :func:`find_period`, beside slow change, which joins the model; so does
@@ -66,9 +68,10 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         Bounds of the learned noise variance; by default wide multiples of the variance of the targets.
     gradient_noise_variance : float, default=0.1
         Variance of the noise of observed derivatives, if noise is not learned.
-    index_set : str or IndexSet, default="adaptive"
+    index_set : str or IndexSet, default="auto"
         "adaptive" for the largest coefficients, chosen anew as length scales move; "learned" for frequencies that the
-        data choose, at most ``n_components``, for many inputs; the name of another function of
+        data choose, at most ``n_components``; "auto" for "learned" where more than three axes interact, the likelihood
+        is normal and no gradient is given, else "adaptive"; the name of another function of
         :mod:`torusgp.kernels.index_sets`; or a set, which is used as it is.
     n_components : int or "auto", default="auto"
         Largest number of components of a set given by name. "auto" grows the set until what it leaves out is small
@@ -175,7 +178,7 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         noise_variance: ArrayLike = 0.1,
         noise_variance_bounds: tuple[float, float] | None = None,
         gradient_noise_variance: float = 0.1,
-        index_set: str | IndexSet = "adaptive",
+        index_set: str | IndexSet = "auto",
         n_components: int | str = "auto",
         learn: Any = ("length_scale", "signal_variance", "noise_variance"),
         integrate: bool | str = "auto",
@@ -264,6 +267,8 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         scale = row_scale(likelihood, noise_scale, exposure)
         observed = ObservedGradient(X_gradient, gradient, gradient_noise_scale)
         streamed = checkpoint is not None or is_streamed(X, y) or is_streamed(X_gradient, gradient)
+        simple = in_time is None and self.noise_kernel is None and not likelihood.needs_passes
+        check_comparable(self.kernel, simple and not (is_dask(X) or streamed))
         if self.noise_kernel is not None and likelihood.name == "log_normal" and (is_dask(X) or streamed):
             raise ValueError("likelihood='log_normal' needs rows in memory: give a source of logarithms, or arrays.")
         if in_time is not None:
@@ -300,6 +305,10 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         self.forget()
         if self.noise_kernel is not None:
             return fit_changing_noise(self, X, y, sample_weight, scale, None)
+        if is_automatic(self.kernel):
+            given = X, y, sample_weight, scale, observed
+            self.set_fit(best_fit(self._first_rows(*given, family) for family in FAMILIES))
+            return self
         rows, fitter = self._first_rows(X, y, sample_weight, scale, observed)
         self.set_fit(fitter.fit_rows(rows))
         return self
@@ -340,6 +349,7 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
             raise ValueError("partial_fit sees rows once, but noise_kernel has to read them again: use fit.")
         if check_noise(self.noise) is not None:
             raise ValueError(f"partial_fit sees rows once, but noise={self.noise!r} has to read them again: use fit.")
+        check_comparable(self.kernel, False)
         if is_searched(self.period) or {"period", "lattice"} & make_settings(self).learn:
             raise ValueError(
                 "partial_fit cannot learn a period, which needs all rows at once: find it with find_period or fit on "
@@ -366,7 +376,7 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         return self
 
     def _first_rows(
-        self, X: Any, y: Any, sample_weight: Any, scale: Any, observed: ObservedGradient
+        self, X: Any, y: Any, sample_weight: Any, scale: Any, observed: ObservedGradient, family: str | None = None
     ) -> tuple[Rows, Fitter]:
         """Check parameters and rows, and lay the inputs on the axes of the model."""
         alone = observed.is_given and X is None and y is None
@@ -377,14 +387,17 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         else:
             checked = Rows(seen.X[:0], np.empty((0, seen.gradient.shape[2])))
         everywhere = checked.X if seen is None else np.concatenate([checked.X, seen.X])
-        fitter = make_fitter(self, self.resolve(everywhere))
+        fitter = make_fitter(self, self.resolve(everywhere, family=family), not observed.is_given)
         check_used(checked.X, fitter.model)
         coordinates, plain = fitter.layout(checked.X)
         laid = None if seen is None else lay_gradient_rows(seen, fitter.model, fitter.layout)
         return Rows(coordinates, checked.y, checked.sample_weight, checked.noise_scale, plain, laid), fitter
 
-    def resolve(self, X: NDArray[Any], margin: float = 0.0) -> Model:
-        """Axes and terms of the kernel for checked inputs, with a margin around ranges that more rows may widen."""
+    def resolve(self, X: NDArray[Any], margin: float = 0.0, family: str | None = None) -> Model:
+        """Axes and terms of the kernel for checked inputs, with a margin around ranges that more rows may widen.
+
+        A family replaces the kernel of the short form.
+        """
         names = list(getattr(self, "feature_names_in_", [])) or None
         settings = make_settings(self)
         limit = None
@@ -393,7 +406,8 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         elif self.period is None and X.shape[1] > MOST_LINES:
             limit = 2
         limit = None if isinstance(self.kernel, Expression) else limit
-        return resolve_kernel(self.kernel, self.period, self.length_scale, X, names, settings.learn, limit, margin)
+        kernel = self.kernel if family is None else family
+        return resolve_kernel(kernel, self.period, self.length_scale, X, names, settings.learn, limit, margin)
 
     def forget(self) -> None:
         """Drop what an earlier fit has left, and note what the next one is asked for."""
@@ -418,7 +432,7 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         """The fit of the rows seen so far; learned anew after rows were added."""
         check_is_fitted(self, "statistics_")
         if self._fit is None:
-            fitter = make_fitter(self, self._outcome.model)
+            fitter = make_fitter(self, self._outcome.model, bool(self._outcome.learned.rounds))
             self.set_fit(fitter.fit_statistics(self._outcome, self.statistics_))
         assert self._fit is not None
         return self._fit

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,9 @@ from torusgp.kernels.index_sets._checks import check_budget
 from torusgp.kernels.index_sets._names import check_index_set
 from torusgp.kernels.product import check_positive_array
 from torusgp.kernels.resolve import Model
+
+AUTO = "auto"
+FEW_AXES = 3  # up to here the prior's own set is as good and sooner found; see `python -m benchmarks learned default`
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ def make_settings(estimator: Any) -> Settings:
     if unknown:
         raise ValueError(f"learn holds {sorted(map(str, unknown))}; it may hold {list(LEARNABLE)}.")
     check_flag(estimator.intercept, "intercept")
-    check_index_set(estimator.index_set, more=("learned",))
+    check_index_set(estimator.index_set, more=("learned", AUTO))
     if not (isinstance(estimator.n_components, str) and estimator.n_components == "auto"):
         check_budget(estimator.n_components)
     noise = check_positive_array(estimator.noise_variance, "noise_variance", max_ndim=1)
@@ -77,8 +80,9 @@ def make_settings(estimator: Any) -> Settings:
         elif verbose:
             print(f"[torusgp] {line}")
 
+    given = estimator.index_set
     return Settings(
-        estimator.index_set if isinstance(estimator.index_set, IndexSet) else str(estimator.index_set),
+        given if isinstance(given, IndexSet) else "adaptive" if given == AUTO else str(given),
         estimator.n_components,
         frozenset(learn),
         bool(estimator.intercept),
@@ -109,9 +113,16 @@ def _check_integrate(estimator: Any) -> bool | str:
     return bool(integrate)
 
 
-def make_fitter(estimator: Any, model: Model) -> Fitter:
-    """What fits a model with the likelihood of an estimator."""
+def make_fitter(estimator: Any, model: Model, learns_set: bool = False) -> Fitter:
+    """What fits a model with the likelihood of an estimator.
+
+    Where it can learn the index set, "auto" does if more than a few axes interact.
+    """
     settings, likelihood = make_settings(estimator), check_likelihood(estimator.likelihood)
+    is_automatic = isinstance(estimator.index_set, str) and estimator.index_set == AUTO
+    learns_set = learns_set and not likelihood.needs_passes and settings.integrate is not True
+    if is_automatic and learns_set and _interacts_widely(model, settings):
+        settings = replace(settings, index_set="learned")
     if not likelihood.needs_passes:
         return Fitter(model, settings)
     if settings.integrate is True:
@@ -125,6 +136,13 @@ def make_fitter(estimator: Any, model: Model) -> Fitter:
             "index_set='adaptive'."
         )
     return LatentFitter(model, settings, likelihood)
+
+
+def _interacts_widely(model: Model, settings: Settings) -> bool:
+    """Whether so many axes of given periods interact that the data choose frequencies better than the prior does."""
+    orders = [min(len(term.axes), term.max_interaction or len(term.axes)) for term in model.terms]
+    is_given = not (model.moving.any() or np.isnan(model.period).any())
+    return max(orders, default=0) > FEW_AXES and is_given and set(LEARNABLE[:3]) <= settings.learn
 
 
 def _check_bounds(bounds: Any, name: str) -> tuple[float, float]:

@@ -21,7 +21,7 @@ from torusgp.fitting.learning import Learned, Round, maximise, sum_over_outputs
 from torusgp.fitting.parameters import Parameters
 from torusgp.fitting.prior import NOISE, Prior
 from torusgp.fitting.rows import Rows, RowSource
-from torusgp.fitting.schedule import limited_blas, with_bounds_of
+from torusgp.fitting.schedule import Schedule, first_columns, limited_blas, with_bounds_of
 from torusgp.kernels.candidates import Candidates, Patterns
 from torusgp.kernels.index_sets import IndexSet
 
@@ -32,6 +32,7 @@ _STEPS, _FEW_STEPS = 25, 12  # of learning in a round, with few and with many co
 _MANY_COLUMNS = 900
 _BLOCKS, _EVERY = 50, 5  # rows, in their order, are so many blocks, of which every fifth takes no part in choosing
 _FEWEST_ROWS = 25  # with fewer rows none can be spared
+_SCOUTED_ROWS = 5000  # that tell length scales of the prior's own set
 _MOST_CHECKED = 4000  # rows that take no part and are predicted
 _PATIENCE = 2  # rounds without a better density that end the growth
 _REACH = 4  # times as many frequencies as a round has: if all that the prior thinks likely is among so few, take it
@@ -48,19 +49,32 @@ class _ChosenModel(RowModel):
 
 
 @dataclass(frozen=True)
-class _State:
-    """A model of the rows that took part, and how well it predicts the others."""
+class _Score:
+    """Size and evidence of a model, and log predictive densities of the rows that took no part."""
 
-    model: _ChosenModel
+    n_components: int
     log_evidence: float
     densities: NDArray[np.float64]
-    noise_factors: NDArray[np.float64]
-    n_candidates: int = 0
 
     @property
     def round(self) -> Round:
         mean = float(self.densities.mean()) if len(self.densities) else np.nan
-        return Round(self.model.index_set.n_components, self.log_evidence, mean)
+        return Round(self.n_components, self.log_evidence, mean)
+
+    @property
+    def value(self) -> float:
+        """What is to be as large as possible."""
+        return float(self.densities.mean()) if len(self.densities) else self.log_evidence
+
+
+@dataclass(frozen=True)
+class _State:
+    """A model of the rows that took part, and how well it predicts the others."""
+
+    model: _ChosenModel
+    score: _Score
+    noise_factors: NDArray[np.float64]
+    n_candidates: int = 0
 
 
 def split(rows: Rows) -> tuple[Rows, Rows]:
@@ -106,7 +120,7 @@ class Selection:
         self._rows, self._others = split(rows)
         self._others = self._others.take(slice(0, _MOST_CHECKED))
         self._source, self._prior, self._center = make_source(self._rows), prior, center
-        self._row_gains = RowGains(make_source)
+        self._make_source, self._row_gains = make_source, RowGains(make_source)
         self._highest, self._report = highest, report
 
     def learn(self, start: Parameters, n_components: int) -> Learned:
@@ -117,24 +131,41 @@ class Selection:
         most, since = max(1, (n_components - 1) // 2), 0
         size = min(_FIRST, most)
         state = best = self._first(start, size)
-        rounds = [state.round]
+        scores = [state.score]
         while since < _PATIENCE and size < most:
             whole, is_whole = self._completed(state, min(most, _REACH * size))
-            if is_whole and _advantage(whole, state) > -1:
-                return self._finished(whole, tuple(rounds), capped=False)
+            if is_whole and _advantage(whole.score, state.score) > -1:
+                return self._finished(whole, scores, capped=False)
             size = min(int(_GROWTH * size), most)
             grown = self._grown(state, size)
             if grown is None:
                 break
             state = grown
-            rounds.append(state.round)
+            scores.append(state.score)
             self._tell(state)
-            since = 0 if _value(state) > _value(best) else since + 1
+            since = 0 if state.score.value > best.score.value else since + 1
             best = best if since else state
         capped = since == 0 and size == most
         filled, is_whole = self._completed(best, most)
-        better = _advantage(filled, best) > (-1 if is_whole else 0)
-        return self._finished(filled if better else self._thinned(best), tuple(rounds), capped)
+        better = _advantage(filled.score, best.score) > (-1 if is_whole else 0)
+        chosen = filled if better else self._thinned(best)
+        return self._finished(self._or_of_the_prior(chosen, scores, start, most), scores, capped)
+
+    def _or_of_the_prior(self, chosen: _State, scores: list[_Score], start: Parameters, most: int) -> _State:
+        """A state, or one with the frequencies of the prior, if that predicts better.
+
+        A function of very many frequencies, none of which shows itself in few rows, has only the prior to say which
+        they are. A small set tells whether it is such a function.
+        """
+        size = min(first_columns(self._prior.torus.dimension), 2 * most + 1)
+        some = self._make_source(self._rows.take(slice(0, _SCOUTED_ROWS)))
+        found = Schedule(some, self._prior.select, self._prior, self._report).learn(start, size)
+        own = self._learned(Patterns.of(found.index_set.frequencies, self._prior.torus), found.parameters)
+        as_large = [one for one in scores if one.n_components >= own.score.n_components] or scores[-1:]
+        if _advantage(own.score, as_large[0]) <= 0:
+            return chosen
+        filled, _ = self._completed(own, most)
+        return max(chosen, own, filled, key=lambda one: one.score.value)
 
     def pool(self, learned: Learned, size: int) -> Patterns:
         """Patterns of a set and the best candidates beside it, up to so many frequencies."""
@@ -149,7 +180,7 @@ class Selection:
         return self._first(start, _FIRST).model.parameters
 
     def _tell(self, state: _State) -> None:
-        one = state.round
+        one = state.score.round
         self._report(
             f"{one.n_components} columns, log evidence {one.log_evidence:.6g}, mean log density of the other rows "
             f"{one.log_density:.4g}"
@@ -160,7 +191,7 @@ class Selection:
         nothing = Patterns.none(self._prior.torus)
         starts = [self._prior.with_scaled_lengths(start, factor) for factor in _STARTS]
         states = [self._learned(nothing, self._prior.with_circles(one)) for one in starts]
-        return max((self._grown(state, size) or state for state in states), key=_value)
+        return max((self._grown(state, size) or state for state in states), key=lambda one: one.score.value)
 
     def _grown(self, state: _State, size: int) -> _State | None:
         """The state with the best candidates in place of what does not pay; None if no candidate does."""
@@ -216,7 +247,7 @@ class Selection:
         rows, noise = self._others, model.parameters[NOISE]
         factors, densities = np.ones(len(noise)), np.zeros(len(rows))
         if not len(rows):
-            return _State(model, log_evidence, densities, factors, n_candidates)
+            return _State(model, _Score(model.index_set.n_components, log_evidence, densities), factors, n_candidates)
         weight = np.ones(len(rows)) if rows.sample_weight is None else rows.sample_weight
         scale = 1.0 if rows.noise_scale is None else rows.noise_scale**2
         squares, basis = model.residuals(rows) ** 2, model.columns(rows)
@@ -234,7 +265,7 @@ class Selection:
             )
             factors[q] = np.exp(found.x)
             densities += weight * density(found.x)
-        return _State(model, log_evidence, densities, factors, n_candidates)
+        return _State(model, _Score(model.index_set.n_components, log_evidence, densities), factors, n_candidates)
 
     def _completed(self, state: _State, most: int) -> tuple[_State, bool]:
         """The state with what the prior thinks likely, up to so many frequencies, and whether that is all of it.
@@ -272,29 +303,24 @@ class Selection:
         that took no part worse by more than a standard error.
         """
         price = np.log(max(state.n_candidates, 2))
-        while len(state.densities):
+        while len(state.score.densities):
             dropped = self._dropped(state.model, price)
             if dropped is state.model:
                 break
             thinned = self._learned(dropped.patterns, dropped.parameters, state.n_candidates)
-            if _advantage(thinned, state) < -1:
+            if _advantage(thinned.score, state.score) < -1:
                 break
             state = thinned
         return state
 
-    def _finished(self, state: _State, rounds: tuple[Round, ...], capped: bool) -> Learned:
+    def _finished(self, state: _State, before: list[_Score], capped: bool) -> Learned:
         """What was learned; choosing by evidence makes the noise too small, never too large."""
         model, factor = state.model, np.maximum(1.0, state.noise_factors)
-        rounds = (*rounds, state.round)
+        rounds = tuple(one.round for one in (*before, state.score))
         parameters = model.parameters.with_value(NOISE, model.parameters[NOISE] * factor)
         return Learned(
-            parameters, model.index_set, state.log_evidence, capped=capped, rounds=rounds, noise_factor=factor
+            parameters, model.index_set, state.score.log_evidence, capped=capped, rounds=rounds, noise_factor=factor
         )
-
-
-def _value(state: _State) -> float:
-    """What is to be as large as possible."""
-    return float(state.densities.mean()) if len(state.densities) else state.log_evidence
 
 
 def relearned(
@@ -332,8 +358,8 @@ def relearned(
     return replace(before, parameters=parameters, index_set=index_set, log_evidence=found.log_evidence)
 
 
-def _advantage(one: _State, other: _State) -> float:
-    """By how many standard errors one state predicts the rows that took no part better than another."""
+def _advantage(one: _Score, other: _Score) -> float:
+    """By how many standard errors one model predicts the rows that took no part better than another."""
     differences = one.densities - other.densities
     if not differences.any():
         return 0.0

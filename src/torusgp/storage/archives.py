@@ -1,6 +1,7 @@
 """Files that hold arrays and JSON, without pickle, written as a whole or not at all.
 
-A file is a NumPy ``.npz`` archive: one array for each name, and ``header``, the JSON text of a dictionary with the
+A file is a NumPy ``.npz`` archive: one array for each name, and ``header``, the bytes of the JSON text of a dictionary
+with the
 keys ``format`` (always "torusgp"), ``kind`` (what is stored), ``version`` (of the layout of that kind), ``arrays`` (the
 names of the arrays), ``content`` (all that is not an array) and ``digest`` (of all of these). The archive's own
 checksums tell a damaged file, the digest one that was altered; files of before there was one are read without.
@@ -40,7 +41,7 @@ def save_archive(path, kind, version, content, arrays):
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.", suffix=_UNFINISHED)
     try:
         with os.fdopen(handle, "wb") as file:
-            np.savez(file, header=np.array(json.dumps(header)), **arrays)
+            np.savez(file, header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8), **arrays)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, 0o666 & ~_umask())  # temporary files are for their owner's eyes only
@@ -77,7 +78,7 @@ def load_archive(path, kind, version):
     path = Path(path)
     try:
         arrays = _read_arrays(path)
-        header = json.loads(str(arrays.pop("header")))
+        header = json.loads(_to_text(arrays.pop("header")))
         digest = header.pop("digest", None)
         if header["format"] != "torusgp" or not isinstance(header["version"], int) or "content" not in header:
             raise ValueError("its header is not one of torusgp")
@@ -102,7 +103,7 @@ def archive_kind(path):
     """What a file that :func:`save_archive` wrote contains; None if it is none."""
     try:
         with np.load(path) as archive:
-            return json.loads(str(archive["header"])).get("kind")
+            return json.loads(_to_text(archive["header"])).get("kind")
     except (*_ALTERED, ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error):
         return None
 
@@ -117,6 +118,11 @@ def decoding(path: Any) -> Iterator[None]:
     except _ALTERED as error:
         what = f"{type(error).__name__}: {error}"
         raise ValueError(f"{path} cannot be read: its parts do not fit together ({what}). Was it altered?") from error
+
+
+def _to_text(header: Any) -> str:
+    """Text of the header: its bytes, or in older files characters of four bytes each."""
+    return str(header) if header.dtype.kind == "U" else header.tobytes().decode()
 
 
 def _digest(header: dict[str, Any], arrays: dict[str, Any]) -> str:

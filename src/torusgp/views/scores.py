@@ -26,6 +26,14 @@ _SMALL = 0.1  # skill that few rows must not be taken for none
 _WORTHLESS, _FEWEST_ROWS = 0.01, 20  # R2 that is none, and rows that can tell, where the skill is not known
 _FAR = 0.2  # by which intervals that hold half of normal errors may miss it: tails of Student's t with 5 give 0.08
 _EXACT = 1e-6  # of the variance: errors of a thousandth of the spread are those of numbers without noise
+_SLIGHT = 0.02  # by which the share inside 95 % intervals may miss it without being worth a word
+_NARROW, _UNUSABLE = (
+    0.88,
+    0.8,
+)  # shares inside 95 % intervals below which they mislead, and do so whatever chance allows
+_FEWEST_INSIDE = 5  # rows of which a share can be unusable
+_TELLING = 0.025  # standard error of that share up to which agreement is a finding, and not a lack of rows
+_GRADES = ((0.95, "excellent"), (0.8, "good"), (0.4, "fair"))  # by R2; what is less is weak
 _NOTICEABLE = 0.2  # of the root mean square error: a smaller offset hardly moves the coverage of intervals
 
 
@@ -71,6 +79,9 @@ class Scores:
         Pinball loss, on average over the deciles from 10 to 90 %.
     coverage80 : float or None
         Share of the observations inside the 80 % intervals.
+    coverage_std : float or None
+        Error that chance gives ``coverage`` where intervals are right and errors as autocorrelated as these; that of
+        independent rows where it is not known.
 
     Those from ``mae`` on are None in files of before they were computed.
     """
@@ -95,6 +106,7 @@ class Scores:
     mase: float | None = None
     pinball: float | None = None
     coverage80: float | None = None
+    coverage_std: float | None = None
 
     @classmethod
     def from_predictions(
@@ -156,7 +168,7 @@ class Scores:
         kind, is_discrete = ("normal", False) if likelihood is None else (likelihood.name, likelihood.is_discrete)
         scale = 1.0 if exposure is None else np.asarray(exposure, dtype=float)
         size, mae = float(np.mean(np.abs(observed))), float(np.mean(np.abs(error)))
-        middle, middle_std = _middle(inside[MIDDLE], redundancy)
+        middle, middle_std = _share(inside[MIDDLE], MIDDLE, redundancy)
         if is_discrete:  # of few whole numbers it says nothing
             middle, middle_std = None, None
         return cls(
@@ -180,6 +192,7 @@ class Scores:
             mase=mae / naive_error if naive_error else None,
             pinball=float(np.mean(pinball_loss(observed, quantiles[:, np.isin(LEVELS, _DECILES)], _DECILES))),
             coverage80=float(np.mean(inside[0.8])),
+            coverage_std=_share(inside[COVERAGE], COVERAGE, redundancy)[1],
         )
 
     @property
@@ -213,6 +226,45 @@ class Scores:
         if self.middle is None or self.middle_std is None or self.r2 > 1 - _EXACT:
             return False
         return bool(sign * (self.middle - MIDDLE) > max(_CLEAR * self.middle_std, _FAR))
+
+    @property
+    def grade(self) -> str:
+        """How good predictions are, in a word: "worthless", "weak", "fair", "good" or "excellent".
+
+        "unknown" where all observations are equal, so that there is nothing to explain.
+        """
+        if self.explains_nothing:
+            return "worthless"
+        if np.isnan(self.r2):
+            return "unknown"
+        return next((grade for least, grade in _GRADES if self.r2 > least), "weak")
+
+    @property
+    def intervals(self) -> str:
+        """What the share inside 95 % intervals says of them.
+
+        One of "as stated", "slightly narrow", "slightly wide", "narrow", "wide", "far too narrow", "heavy tails" where
+        most errors are smaller than stated and a few much larger, "two groups" where few are as small as stated though
+        none are larger, and "few rows" where chance allows so much that nothing is said. A share below 80 % is "far too
+        narrow" whatever chance allows.
+        """
+        off = self.coverage - COVERAGE
+        error = self.coverage_std
+        if error is None:
+            error = float(np.sqrt(COVERAGE * (1 - COVERAGE) / self.n_rows))
+        is_clear = abs(off) > _LIKELY * error
+        if self.coverage < _UNUSABLE and self.n_rows >= _FEWEST_INSIDE:
+            return "far too narrow"
+        if self.is_too_wide:
+            return "wide" if off > _SLIGHT else "heavy tails"
+        if self.is_too_narrow:
+            return "narrow" if off < -_SLIGHT else "two groups"
+        if not is_clear:
+            return "as stated" if error <= _TELLING else "few rows"
+        if self.coverage < _NARROW:
+            return "far too narrow"
+        side = "narrow" if off < 0 else "wide"
+        return f"slightly {side}" if abs(off) <= _SLIGHT else side
 
     def to_json(self) -> dict[str, Any]:
         """What JSON can hold of it."""
@@ -250,7 +302,7 @@ def _inside(observed, quantiles, bounds):
     return ((observed >= low) & (observed <= high)).astype(float)
 
 
-def _middle(inside, redundancy):
-    """Share of observations within 50 % intervals, and its standard deviation around one half."""
+def _share(inside, level, redundancy):
+    """Share of observations within intervals, and its standard deviation where intervals are right."""
     time = 1.0 if redundancy is None else max(1.0, correlation_time(autocorrelation(inside)))
-    return float(inside.mean()), float(np.sqrt(MIDDLE * (1 - MIDDLE) * min(time / len(inside), 1.0)))
+    return float(inside.mean()), float(np.sqrt(level * (1 - level) * min(time / len(inside), 1.0)))

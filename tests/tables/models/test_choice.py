@@ -134,6 +134,7 @@ class TestByType:
         frame = make_frame(40, "1h")
         frame["y"] += 5 * frame["promotion"]
         frame["promotion"] = np.where(frame["promotion"] == 1, "half price", None)
+        assert column_kind(frame, "promotion", "").name == "category"
         frame.loc[3, "promotion"] = "special"
         model = TableModel("y", terms="promotion", n_components=21).fit(frame)
         assert model.inputs_.empty_levels == ("promotion",)

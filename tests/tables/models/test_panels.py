@@ -115,7 +115,7 @@ class TestCommand:
         make_stores().to_csv(data, index=False)
         options = ("--target", "sales", "--terms", "hour", "--components", 15, "--redundancy", 1)
         plain = run("fit", data, *options, "-o", tmp_path / "all.npz")
-        assert "--by store" in plain.stderr
+        assert "--by store" in plain.stdout
         result = run("fit", data, *options, "--by", "store", "-o", model)
         assert (result.exit_code, result.stderr) == (0, "")
         assert "north" in result.stdout

@@ -8,10 +8,10 @@ from torusgp.tables.models._fitting import fit_in_order
 from torusgp.tables.models._model import TableModel
 from torusgp.tables.models._panel import PanelForecast, PanelModel, load_tables
 from torusgp.tables.models._slopes import SlopeEstimate
-from torusgp.tables.models._summary import to_plain
 from torusgp.tables.models._time_axis import TimeAxis
 from torusgp.tables.models._words import words_of_the_command
 from torusgp.views.scores import Scores
+from torusgp.views.summary import to_plain
 
 __all__ = [
     "NOT_NAMED",

@@ -61,6 +61,8 @@ def column_kind(frame: Any, name: str, source: Any, decimal: str = "auto", date_
     if kind == "M" or is_unix_time(values, name) or (kind not in "biuf" and _is_time(values.iloc[0], date_format)):
         return ColumnKind("time")
     n_levels = values.nunique()
+    if n_levels == 1 and kind in "OTU" and len(values) < len(frame):
+        return ColumnKind("category")  # an empty field is another level
     if n_levels == 1:
         return ColumnKind("unused", f"it is {values.iloc[0]} in every row")
     if kind == "m":

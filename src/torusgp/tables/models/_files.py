@@ -10,8 +10,11 @@ from torusgp.tables.forecasting import Backtest, Timeline
 from torusgp.tables.models._inputs import TableInputs
 from torusgp.tables.models._layout1 import FittedWithLine, with_line
 from torusgp.tables.models._slopes import SlopeEstimate
-from torusgp.tables.models._summary import to_plain, upgrade_summary
+from torusgp.tables.models._summary import upgrade_summary
+from torusgp.views.findings import Finding
+from torusgp.views.record import Record
 from torusgp.views.scores import Scores
+from torusgp.views.summary import to_plain
 
 PANEL = "PanelModel"  # kind of files with several models
 _LAYOUT = 3  # of the notes in the file
@@ -82,6 +85,7 @@ def to_notes(table, notes):
         "timeline": None if table.timeline_ is None else table.timeline_.to_json(),
         "evaluation": None if table.evaluation_ is None else to_plain(table.evaluation_.to_json()),
         "summary": summary,
+        "record": None if table.record_ is None else table.record_.to_json(),
         "notes": notes or {},
     }
 
@@ -116,4 +120,7 @@ def from_notes(kind, model, path):
         evaluation = content.get("evaluation")
         table.evaluation_ = None if evaluation is None else Backtest.from_json(evaluation)
         table.is_refitted_ = table._summary["is_refitted"]
+        table.quality_ = table._summary["quality"]
+        table.findings_ = [Finding(**one) for one in table._summary["findings"]]
+        table.record_ = None if content.get("record") is None else Record.from_json(content["record"])
     return table

@@ -329,8 +329,10 @@ class TableInputs:
                 )
 
     def _read_levels(self, frame, column, source):
-        levels = level_column(frame, column, source)
-        return levels.fillna(EMPTY) if column in self.empty_levels else levels
+        if column not in self.empty_levels or column not in frame.columns:
+            return level_column(frame, column, source)
+        filled = frame[column].astype(object).where(frame[column].notna(), EMPTY)
+        return level_column(frame.assign(**{column: filled}), column, source)
 
     def _read_numbers(self, frame, column, source):
         try:

@@ -1,8 +1,8 @@
 """Regression on the columns of a table."""
 
-import warnings
 from contextlib import contextmanager
 from dataclasses import fields, replace
+from pathlib import Path
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -16,16 +16,20 @@ from torusgp.tables.models._choice import Options, choose_inputs
 from torusgp.tables.models._files import from_notes, load_regressor, to_notes
 from torusgp.tables.models._forecasting import forecast_table
 from torusgp.tables.models._holdout import hold_out
+from torusgp.tables.models._page import write_page
 from torusgp.tables.models._parameters import check_parameters
 from torusgp.tables.models._predictions import predict_rows
+from torusgp.tables.models._record import make_record
 from torusgp.tables.models._regressors import fit_regressor
-from torusgp.tables.models._repeats import repeated_times
 from torusgp.tables.models._rows import TABLE, Rows, find_complete, numbered, read_noise, to_table, unless_input
 from torusgp.tables.models._slopes import estimate_slopes
 from torusgp.tables.models._summary import part_stds, summarise
-from torusgp.tables.models._warnings import warn_about
+from torusgp.tables.models._warnings import conclude, kept_warnings
 from torusgp.tables.models._words import word
 from torusgp.tables.reading import TableError, zone_name
+from torusgp.views.findings import Findings
+from torusgp.views.plotting import RecordDisplay
+from torusgp.views.report._page import short_form
 
 _QUANTILES = (0.05, 0.5, 0.95)
 
@@ -115,6 +119,8 @@ class TableModel(BaseEstimator):
         Largest number of components of the model.
     drop_missing : bool, default=False
         Leave out rows that miss a value, instead of raising an error that counts them.
+    unit : str, default=""
+        Unit of the target, which is said with its numbers.
     verbose : int or callable, default=0
         Print progress if positive; a callable takes each line of it.
 
@@ -150,6 +156,13 @@ class TableModel(BaseEstimator):
         The same by how far ahead they were, beside a seasonal naive forecast, if time orders the rows.
     is_refitted_ : bool
         Whether the model was fitted to these rows, too, after it was evaluated.
+    findings_ : list of Finding
+        Problems and notes, each with its ``level``, what it is ``about`` and its ``text``: all warnings of the fit and
+        what is not worth one, such as gaps.
+    quality_ : dict
+        The rows in numbers.
+    record_ : Record
+        Rows that pictures draw, with the predictions of those held out.
 
     Examples
     --------
@@ -194,6 +207,7 @@ class TableModel(BaseEstimator):
         kernel="squared_exponential",
         n_components="auto",
         drop_missing=False,
+        unit="",
         verbose=0,
     ):
         self.target = target
@@ -216,6 +230,7 @@ class TableModel(BaseEstimator):
         self.kernel = kernel
         self.n_components = n_components
         self.drop_missing = drop_missing
+        self.unit = unit
         self.verbose = verbose
 
     # Fitting -----------------------------------------------------------------------------------------------------
@@ -235,10 +250,13 @@ class TableModel(BaseEstimator):
         self
         """
         with _all_or_nothing(self):
-            rows = self._read(*to_table(frame, source))
+            frame, source = to_table(frame, source)
+            rows = self._read(frame, source)
             self.scores_, self.evaluation_, self.is_refitted_ = None, None, False
-            self._fit(rows)
-            warn_about(self, rows)
+            with kept_warnings() as told:
+                self._fit(rows)
+            self.record_ = make_record(self, rows)
+            conclude(self, frame, rows, told)
         return self
 
     def fit_and_evaluate(self, frame, holdout=0.2, *, start=None, refit=True, random_state=0, source=TABLE):
@@ -264,7 +282,8 @@ class TableModel(BaseEstimator):
         self
         """
         with _all_or_nothing(self):
-            rows = self._read(*to_table(frame, source))
+            frame, source = to_table(frame, source)
+            rows = self._read(frame, source)
             held, words = hold_out(len(rows.y), rows.order, holdout, start, random_state)
             n_left = int(np.sum(~held))
             if n_left < FEWEST_ROWS:
@@ -273,9 +292,7 @@ class TableModel(BaseEstimator):
                     f"{FEWEST_ROWS} or more are needed. To fit to all rows without evaluation, use "
                     f"{word('without_holdout')}."
                 )
-            with warnings.catch_warnings():
-                if refit:  # what is wrong with the final model is told of that one
-                    warnings.simplefilter("ignore", UserWarning)
+            with kept_warnings() as told:
                 self._fit(rows.take(~held))
             self._report("predicting the rows held out")
             self.evaluation_ = None
@@ -285,11 +302,13 @@ class TableModel(BaseEstimator):
             else:
                 self.evaluation_ = evaluate_last(self, rows, n_left, words)
                 self.scores_ = self.evaluation_.scores
+            self.record_ = make_record(self, rows, held)
             self.is_refitted_ = bool(refit)
-            if refit:
+            if refit:  # what is wrong with the final model is told of that one
                 self._report("fitting to all rows")
-                self._fit(rows, start=self.redundancy_)
-            warn_about(self, rows if refit else rows.take(~held))
+                with kept_warnings() as told:
+                    self._fit(rows, start=self.redundancy_)
+            conclude(self, frame, rows if refit else rows.take(~held), told)
         return self
 
     def _read(self, frame, source):
@@ -302,9 +321,6 @@ class TableModel(BaseEstimator):
         order = inputs.read_order(frame, source, columns)
         scale = read_noise(frame, self._scale_column, source, inputs)
         inputs = inputs.with_history(frame, source, order)
-        repeated = repeated_times(frame, order, source)
-        if repeated is not None:
-            warnings.warn(repeated, stacklevel=3)
         lagged = {lag.name: columns[lag.name] for lag in inputs.lags}
         own = [column for name, column in columns.items() if name not in lagged]
         needed = [y, *own, *unless_input(order, columns), *unless_input(scale, columns)]
@@ -571,6 +587,58 @@ class TableModel(BaseEstimator):
             with limited_blas(self.model_.index_set_.n_components):
                 self._summary = summarise(self)
         return self._summary
+
+    def findings(self):
+        """What is said of the model, from its summary: verdict, figures, what matters, problems and notes.
+
+        Returns
+        -------
+        torusgp.views.findings.Findings
+        """
+        return Findings.from_summary(self.summary(), self.unit)
+
+    def report(self, path, frame=None, *, new_rows=None, title=None, source=TABLE):
+        """Write a page about the model, to open in a browser.
+
+        Parameters
+        ----------
+        path : str or Path
+            File to write, such as ``report.html``.
+        frame : pandas.DataFrame, str or Path, optional
+            A table with inputs and target to compare predictions with, or its file, instead of the rows held out.
+        new_rows : bool, optional
+            Whether the model has not seen these rows; by default that is found out.
+        title : str, optional
+            Heading of the page.
+        source : str or Path, optional
+            File that the table was read from.
+
+        Returns
+        -------
+        Path
+        """
+        write_page(self, path, frame, new_rows=new_rows, title=title, source=source)
+        return Path(path)
+
+    def plot(self, ax=None):
+        """Draw the target with the predictions of the rows held out.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Axes to draw on; by default a new figure.
+
+        Returns
+        -------
+        RecordDisplay
+        """
+        check_is_fitted(self, "model_")
+        return RecordDisplay.from_estimator(self).plot(ax)
+
+    def _html_repr(self):
+        """What notebooks show: the findings, and scikit-learn's diagram below; the diagram alone before the fit."""
+        said = short_form(self.findings()) if hasattr(self, "model_") else ""
+        return f"{said}{super()._html_repr()}"
 
     # Storage -----------------------------------------------------------------------------------------------------
 

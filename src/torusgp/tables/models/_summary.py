@@ -1,14 +1,16 @@
 """What a model of a table consists of, as JSON can hold it."""
 
+from dataclasses import asdict
+
 import numpy as np
 
 from torusgp.estimators.short_form import SLOW_CHANGE
 from torusgp.fitting.likelihoods import likelihood_to_json
+from torusgp.tables.models._ahead import describe_forecast
 from torusgp.tables.models._errors import length_scales
-from torusgp.views.analysis import sobol_indices
+from torusgp.views.dimensions import frequencies_by_order
 from torusgp.views.selection import selection_summary
-
-_DRAWS = 400  # functions that tell the errors of shares
+from torusgp.views.summary import attribution, function_std, to_plain
 
 
 def summarise(table):
@@ -26,6 +28,7 @@ def summarise(table):
     return to_plain(
         {
             "target": table.target,
+            "unit": table.unit,
             "calendar": None if table.inputs_.calendar is None else table.inputs_.calendar[0],
             "clock": table.inputs_.timezone or table.inputs_.zone or None,
             "order": table.inputs_.time,
@@ -40,7 +43,8 @@ def summarise(table):
             },
             "inputs": circles,
             "kernel": table.kernel,
-            "columns": len(model.coef_),
+            "n_components": len(model.coef_),
+            "orders": sorted(frequencies_by_order(fitted).items()),
             "selection": selection_summary(model).to_dict() if model.fit_.learned.rounds else None,
             "truncation_error": model.truncation_error_,
             "has_slow_change": SLOW_CHANGE in model.term_names_,
@@ -63,7 +67,10 @@ def summarise(table):
             "naive": None if table.evaluation_ is None else _naive(table.evaluation_),
             "explains_nothing": explains_nothing,
             "is_refitted": table.is_refitted_,
-            "attribution": _attribution(model),
+            "attribution": [] if explains_nothing else attribution(model),
+            "forecast": describe_forecast(table),
+            "quality": table.quality_,
+            "findings": [asdict(one) for one in table.findings_],
         }
     )
 
@@ -138,15 +145,6 @@ def part_stds(model, X):
     return stds
 
 
-def function_std(model):
-    """Standard deviation of what repeats, of one target, around its mean: over the torus."""
-    fitted = model.fitted_
-    frequencies = fitted.index_set.frequencies
-    share = np.repeat(fitted.prior.at(fitted.parameters, frequencies).ratios()[0, :, 0], 2)[1:]
-    weights = share * fitted.posterior.weights[: fitted.n_fourier, 0]
-    return float(np.sqrt(np.sum(weights[1:] ** 2) / 2))  # the mean square of a cosine is one half
-
-
 def upgrade_summary(summary, model):
     """A summary from a file, with what is told today."""
     today = {name: value for name, value in summary.items() if name not in ("has_trend", "trend")}
@@ -156,33 +154,6 @@ def upgrade_summary(summary, model):
         line = summary.get("trend")
         told = [] if line is None else [{"column": line["column"], "slope": line["slope"], "std": line["slope_std"]}]
         today |= {"terms": [], "slopes": [one | {"per": line["per"], "is_time": True} for one in told]}
-    return {"function_std": function_std(model)} | today
-
-
-def _attribution(model):
-    """Shares of the inputs and of their interactions in the variance of what repeats, the largest first.
-
-    They are those of one product of circles: none where other terms depend on the same axes.
-    """
-    if len(model.fitted_.prior.terms) > 1:
-        return []
-    try:
-        indices = sobol_indices(model, n_samples=_DRAWS)
-    except ValueError:  # a constant function has none
-        return []
-    lower, upper = indices.interval()
-    order = np.argsort(-indices.share, kind="stable")
-    return [
-        {"component": indices.labels[i], "share": indices.share[i], "lower": lower[i], "upper": upper[i]} for i in order
-    ]
-
-
-def to_plain(value):
-    """What JSON can hold of dictionaries, lists, arrays and numbers; what is not a number becomes None."""
-    if isinstance(value, dict):
-        return {str(key): to_plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
-        return [to_plain(one) for one in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not np.isfinite(value) else value
+    if "columns" in today:
+        today["n_components"] = today.pop("columns")
+    return {"function_std": function_std(model), "quality": {}, "findings": []} | today

@@ -1,17 +1,59 @@
-"""Warnings of models of tables that cannot be right, at the line that asked for the fit."""
+"""What cannot be right about models of tables, and warnings of it at the line that asked for the fit."""
 
 import warnings
+from contextlib import contextmanager
 
 from torusgp.tables.models._errors import length_scales
 from torusgp.tables.models._outliers import find_outliers
+from torusgp.tables.models._quality import describe_data
 from torusgp.tables.models._turns import few_turns
 from torusgp.tables.models._words import word
+from torusgp.views.findings import NOTE, PROBLEM, Finding, describe_naive
+from torusgp.views.model_findings import model_findings
+from torusgp.views.numbers import number, percent, with_unit
 
 _LARGE_FACTOR = 1.5  # of error bars: less is common, and no sign of another period
 
 
-def warn_about(table, rows):
-    """Say what cannot be right about a fitted model, and whether the rows held out contradict it.
+@contextmanager
+def kept_warnings():
+    """Keep the warnings of a fit, which are told when all is known."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", UserWarning)
+        yield told
+
+
+def conclude(table, frame, rows, told):
+    """Collect all that is to be said of a fitted model and its rows, and warn of it.
+
+    Parameters
+    ----------
+    table : TableModel
+        Fitted model; its ``findings_`` and ``quality_`` are set.
+    frame : pandas.DataFrame
+        The whole table.
+    rows : Rows
+        The rows that it was fitted to.
+    told : list of warnings.WarningMessage
+        Warnings of the fit.
+    """
+    problems, notes = find_problems(table, rows)
+    table.quality_, of_data = describe_data(table, frame, rows)
+    table.quality_["outliers"] = sum(one.about == "data" and one.level == PROBLEM for one in problems)
+    heard = [
+        Finding(PROBLEM, "model", " ".join(str(one.message).split()))
+        for one in told
+        if issubclass(one.category, UserWarning)
+    ]
+    table.findings_ = list(dict.fromkeys([*heard, *problems, *of_data, *notes]))
+    for one in told:
+        warnings.warn(one.message, one.category, stacklevel=3)
+    for finding in [*problems, *(one for one in of_data if one.level == PROBLEM)]:
+        warnings.warn(finding.text, stacklevel=3)
+
+
+def find_problems(table, rows):
+    """What cannot be right about a fitted model, what to bear in mind, and whether rows held out contradict it.
 
     Parameters
     ----------
@@ -19,15 +61,27 @@ def warn_about(table, rows):
         Fitted model.
     rows : Rows
         The rows that it was fitted to.
+
+    Returns
+    -------
+    list of Finding
+        Problems that a warning tells first.
+    list of Finding
+        What is not worth a warning.
     """
     few, outliers = few_turns(table.inputs_, rows.order), find_outliers(table, rows)
-    messages = [*_of_length_scales(table), *_of_turns(few, table.inputs_.has_time_slope)]
+    told = [Finding(PROBLEM, "model", text) for text in _of_length_scales(table)]
+    told += [Finding(NOTE, "data", text) for text in _of_turns(few, table.inputs_.has_time_slope)]
     # what follows from a cause that is told is not told, too
-    messages += _of_outliers(outliers) or _of_error_bars(table)
+    own = [Finding(PROBLEM, "data", text) for text in _of_outliers(outliers)]
+    told += own or [Finding(NOTE, "data", text) for text in _of_error_bars(table)]
+    quiet = []
     if table.scores_ is not None:
-        messages += _of_scores(table, bool(few), outliers is not None)
-    for message in messages:
-        warnings.warn(message, stacklevel=3)
+        found = _of_scores(table, bool(few), outliers is not None)
+        told += [Finding(PROBLEM, "predictions", text) for text in found]
+        if table.scores_.intervals == "far too narrow" and not found:
+            quiet = [Finding(PROBLEM, "predictions", _too_narrow(table.scores_))]
+    return told, quiet + _of_naive(table) + model_findings(table.model_)
 
 
 def _of_length_scales(table):
@@ -76,6 +130,22 @@ def _of_outliers(outliers):
     ]
 
 
+def _of_naive(table):
+    """That a forecast without any model is better."""
+    found = table.evaluation_
+    if found is None or found.beats_naive:
+        return []
+    errors = [with_unit(number(one.mae, 3), table.unit) for one in (found.naive, found.scores)]
+    return [
+        Finding(
+            PROBLEM,
+            "predictions",
+            f"A forecast by {describe_naive(found.season)} would predict the rows held out better: its mean absolute "
+            f"error is {errors[0]}, that of the model {errors[1]}.",
+        )
+    ]
+
+
 def _of_error_bars(table):
     """What noise that is much larger than known may mean where there may be another period."""
     circles = table.inputs_.circles
@@ -91,7 +161,7 @@ def _of_error_bars(table):
 def _of_scores(table, has_few_turns, has_outliers):
     scores, messages = table.scores_, []
     if scores.is_biased and not has_few_turns:
-        messages.append(_bias(scores, table.inputs_.has_time_slope))
+        messages.append(_bias(scores, table.inputs_.has_time_slope, table.unit))
     if scores.explains_nothing:
         messages.append(
             f"The model explains nothing of the rows held out (R2 {scores.r2:.2g}): their mean predicts them as "
@@ -108,11 +178,21 @@ def _of_scores(table, has_few_turns, has_outliers):
             + (f"; if error bars are known, give them ({word('noise', 'error')})." if table.noise is None else ".")
         )
     elif scores.is_too_narrow and not is_explained:
-        messages.append(
-            f"Intervals are too narrow for the rows held out: 50 % intervals contain {100 * scores.middle:.0f} % of "
-            "them. They may differ from the rows before, or errors are far from normal."
-        )
+        messages.append(_too_narrow(scores))
     return messages
+
+
+def _too_narrow(scores):
+    if scores.intervals == "two groups":
+        return (
+            f"Few errors are as small as stated: 50 % intervals contain {percent(scores.middle, 0)} of the rows held "
+            f"out, 95 % intervals {percent(scores.coverage, 0)}. Does the table contain groups of rows that differ?"
+        )
+    middle = "" if scores.middle is None else f"50 % intervals contain {percent(scores.middle, 0)} of them, "
+    return (
+        f"Intervals are too narrow for the rows held out: {middle}95 % intervals {percent(scores.coverage, 0)}. They "
+        "may differ from the rows before, or errors are far from normal."
+    )
 
 
 def _axis_name(fitted, axis):
@@ -123,7 +203,7 @@ def _axis_name(fitted, axis):
     return repr(name) if len(circles) == 1 else f"{name!r} (period {period[axis]:.6g})"
 
 
-def bias_remedy(has_line):
+def _remedy(has_line):
     """What to do if the rows held out lie above or below their predictions."""
     if not has_line:
         return (
@@ -133,10 +213,11 @@ def bias_remedy(has_line):
     return "It has not gone on along the line of the rows before: fit to later rows, or expect wider intervals."
 
 
-def _bias(scores, has_line):
+def _bias(scores, has_line, unit):
     """What is wrong if the rows held out lie above or below their predictions."""
     bias, error = scores.bias, scores.bias_std
     return (
         f"The level has changed: the rows held out lie {'above' if bias > 0 else 'below'} their predictions by "
-        f"{abs(bias):.3g} ± {error:.2g} on average, more than chance would allow. {bias_remedy(has_line)}"
+        f"{with_unit(f'{number(abs(bias), 3)} ± {number(error, 2)}', unit)} on average, more than chance would allow. "
+        f"{_remedy(has_line)}"
     )

@@ -16,6 +16,7 @@ from torusgp.views.plotting._lattice import LatticeDisplay
 from torusgp.views.plotting._parts import PartsDisplay
 from torusgp.views.plotting._periodogram import PeriodogramDisplay
 from torusgp.views.plotting._prediction import PredictionDisplay
+from torusgp.views.plotting._record import RecordDisplay
 from torusgp.views.plotting._residual import ResidualDisplay
 from torusgp.views.plotting._selection import SelectionDisplay
 from torusgp.views.plotting._spectrum import SpectrumDisplay
@@ -35,6 +36,7 @@ __all__ = [
     "PartsDisplay",
     "PeriodogramDisplay",
     "PredictionDisplay",
+    "RecordDisplay",
     "ResidualDisplay",
     "SelectionDisplay",
     "SpectrumDisplay",

@@ -1,10 +1,19 @@
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.views.report.pages import to_number
-from torusgp.views.report._numbers import count, digits_for, listed, number, percent, quantity, signed, with_error
+from torusgp.views.numbers import MINUS, TIMES, count, listed, number, percent, quantity, signed, with_error
+
+
+def to_number(text):
+    """The first number in a text, as people read them."""
+    found = re.search(rf"([{MINUS}+]?[\d,]*\.?\d+)(?: {TIMES} 10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))?", text)
+    power = (found[2] or "⁰").translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789"))
+    return float(found[1].replace(MINUS, "-").replace(",", "")) * 10.0 ** int(power)
+
 
 reasonable = st.floats(1e-30, 1e30).flatmap(lambda size: st.sampled_from([size, -size]))
 
@@ -34,7 +43,7 @@ def test_a_number_without_an_error_stands_alone():
 @given(st.floats(0, 1))
 def test_a_share_is_right_to_its_last_digit(share):
     text = percent(share)
-    assert text.endswith("\N{NO-BREAK SPACE}%")
+    assert text.endswith(" %")
     if text.startswith("<"):
         assert 0 < share < 0.001
     else:
@@ -46,14 +55,8 @@ def test_words_around_numbers():
     assert [count(n, "row") for n in (0, 1, 2)] == ["0 rows", "1 row", "2 rows"]
     assert count(2, "frequency", "frequencies") == "2 frequencies"
     assert [listed(["a", "b", "c"][:n]) for n in (1, 2, 3)] == ["a", "a and b", "a, b and c"]
-    assert quantity(2.5, "MW") == "2.5\N{NO-BREAK SPACE}MW"
+    assert quantity(2.5, "MW") == "2.5 MW"
     assert quantity(2.5, "") == "2.5"
     assert [signed(value) for value in (-1.5, 0, 1.5)] == ["−1.5", "0", "+1.5"]  # noqa: RUF001  # a minus sign
     assert number(np.nan) == "not a number"
     assert number(-np.inf).endswith("infinity")
-
-
-@given(st.floats(1e-3, 1e9), st.floats(1e-3, 1e3))
-def test_digits_tell_apart_what_differs(value, resolution):
-    digits = digits_for([value], resolution)
-    assert digits == 12 or 10.0 ** (np.floor(np.log10(value)) + 1 - digits) <= resolution

@@ -1,0 +1,128 @@
+"""What the rows of a table look like: gaps, duplicates, zeros, columns that are not used."""
+
+from typing import Any
+
+import numpy as np
+
+from torusgp.tables.models._ahead import show_moment
+from torusgp.tables.models._choice import NOT_NAMED
+from torusgp.tables.models._repeats import repeated_times
+from torusgp.tables.models._rows import numbered
+from torusgp.tables.reading import place_of_row
+from torusgp.views.findings import NOTE, PROBLEM, Finding
+from torusgp.views.numbers import count, listed, number, percent
+
+_GAP = 1.5  # usual steps from which rows are missing between two
+_USUAL = 0.5  # of the steps that are the usual one, at least: otherwise rows have no step
+_STEP = 0.01  # of a step by which it may differ from the usual one
+_MOST_ZEROS = 0.2  # of the rows: more are what the target is like
+_FAR_FROM_ZERO = 1.5  # interquartile ranges, at least: how far from zero all others are where zeros stand out
+_MOST_NAMED = 8  # columns, and rows, in a sentence
+_UNITS = (("day", 86400.0), ("hour", 3600.0), ("minute", 60.0), ("second", 1.0))
+
+
+def describe_data(table, frame, rows):
+    """The rows of a fit in numbers, and what may be wrong with them.
+
+    Parameters
+    ----------
+    table : TableModel
+        Model that is fitted to them.
+    frame : pandas.DataFrame
+        The whole table.
+    rows : Rows
+        The complete rows, in their order.
+
+    Returns
+    -------
+    data : dict
+        For JSON: first and last moment, usual step, and numbers of gaps, duplicates and zeros; None where rows have no
+        order.
+    findings : list of Finding
+    """
+    unused = dict(table.inputs_.unused)
+    data: dict[str, Any] = dict.fromkeys(("first", "last", "step", "gaps", "duplicates", "zeros"))
+    data["mean"] = float(rows.y.mean())
+    findings = []
+    if rows.order is not None:
+        data["first"], data["last"] = (show_moment(rows.order.iloc[i]) for i in (0, -1))
+        findings += _of_steps(rows.order, data)
+        findings += _of_duplicates(rows, data, numbered(frame, rows.source).loc[rows.X.index.sort_values()])
+    findings += _of_zeros(rows, data, table.target)
+    if table.n_dropped_:
+        n_rows = len(rows.y) + table.n_dropped_
+        miss = "misses a value and was" if table.n_dropped_ == 1 else "miss a value and were"
+        text = f"{count(table.n_dropped_, 'row')} of {number(n_rows)} {miss} left out."
+        findings.append(Finding(NOTE, "data", text))
+    if unused:
+        names = [name if reason == NOT_NAMED else f"{name} ({reason})" for name, reason in unused.items()]
+        left = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        are = "Column not used" if len(names) == 1 else "Columns not used"
+        findings.append(Finding(NOTE, "data", f"{are}: {', '.join(names[:_MOST_NAMED])}{left}."))
+    return data, findings
+
+
+def _of_steps(order, data):
+    """The usual step between moments, and where rows are missing."""
+    moments = order.drop_duplicates()
+    is_time = order.dtype.kind == "M" or hasattr(order, "dt")
+    steps = moments.diff().iloc[1:]
+    steps = steps.dt.total_seconds().to_numpy() if is_time else steps.to_numpy(dtype=float)
+    if len(steps) < 2:
+        return []
+    usual = float(np.median(steps))
+    if np.mean(np.abs(steps - usual) <= _STEP * usual) < _USUAL:
+        return []
+    data["step"] = _duration(usual) if is_time else number(usual)
+    gaps = np.flatnonzero(steps > _GAP * usual)
+    # months and years differ in length, and summer time moves an hour
+    gaps = gaps[steps[gaps] > _GAP * usual + (3700 if is_time else 0)] if usual < 80_000 else gaps
+    data["gaps"] = len(gaps)
+    if not len(gaps):
+        return []
+    longest = int(gaps[np.argmax(steps[gaps])])
+    size = _duration(steps[longest]) if is_time else number(steps[longest])
+    missing = int(np.sum(np.rint(steps[gaps] / usual) - 1))
+    return [
+        Finding(
+            NOTE,
+            "data",
+            f"{count(len(gaps), 'gap')} in {order.name}, in which about {count(missing, 'row')} are missing; the "
+            f"longest, of {size}, begins after {show_moment(moments.iloc[longest])}.",
+        )
+    ]
+
+
+def _of_duplicates(rows, data, frame):
+    """Moments that occur several times: by accident, or because the table has several series."""
+    inputs = rows.X.assign(**{"(moment)": rows.order.to_numpy()})
+    data["duplicates"] = int(inputs.duplicated().sum())  # rows of one moment that inputs tell apart are none
+    text = repeated_times(frame, rows.order.sort_index(), rows.source) if data["duplicates"] else None
+    return [] if text is None else [Finding(PROBLEM, "data", text)]
+
+
+def _of_zeros(rows, data, target):
+    """Zeros among values that are all far from zero: they may stand for missing ones."""
+    zeros = rows.y == 0
+    others = np.abs(rows.y[~zeros])
+    if len(np.unique(np.sign(rows.y[~zeros]))) > 1 or zeros.mean() > _MOST_ZEROS:
+        return []
+    if not zeros.any() or others.min() < _FAR_FROM_ZERO * np.subtract(*np.quantile(others, [0.75, 0.25])):
+        data["zeros"] = None if zeros.any() else 0
+        return []
+    data["zeros"] = int(zeros.sum())
+    first = listed(place_of_row(row, rows.source) for row in sorted(rows.X.index[np.flatnonzero(zeros)[:3]]))
+    return [
+        Finding(
+            PROBLEM,
+            "data",
+            f"{target} is 0 in {count(zeros.sum(), 'row')} ({percent(zeros.mean())}), and {number(others.min(), 3)} or "
+            f"more in all others: do zeros stand for missing values? The first: {first}.",
+        )
+    ]
+
+
+def _duration(seconds):
+    """A length of time in the largest unit that suits it."""
+    name, size = next(((name, size) for name, size in _UNITS if seconds >= size), _UNITS[-1])
+    return count(round(seconds / size, 2), name)
