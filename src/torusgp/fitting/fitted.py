@@ -249,6 +249,10 @@ class FittedTorusGP:
             centre, parameters = centre[~is_noise], parameters.with_given(NOISE)
         return replace(self, parameters=parameters, centre=centre, _predictors={})
 
+    def as_learned(self) -> FittedTorusGP:
+        """The same model that takes what was learned as certain."""
+        return self if self.centre is None else replace(self, centre=None, _predictors={})
+
     def with_compute(self, compute: Compute) -> FittedTorusGP:
         """The same model, whose predictions are computed in another way."""
         return replace(self, compute=compute, _predictors={})

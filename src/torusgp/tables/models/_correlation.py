@@ -160,8 +160,8 @@ def redundancy_along(model, X, y, direction, block_rows, noise_scale=None):
 
 def _residuals(model, smoother, X, y):
     """Residuals of rows that the fit has not seen, and standard deviations of the function, in units of the noise."""
-    mean, std = model.predict(X, return_std=True, include_noise=False)
-    return smoother.unseen((y - mean) / smoother.scale), std / smoother.scale
+    mean, variance = model.fitted_.as_learned().mean_and_variance(np.asarray(X))  # which the smoother gives
+    return smoother.unseen((y - mean[:, 0]) / smoother.scale), np.sqrt(variance[:, 0]) / smoother.scale
 
 
 class _Smoother:
