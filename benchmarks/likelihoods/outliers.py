@@ -8,9 +8,9 @@ from torusgp import TorusGPRegressor
 N_ROWS, NOISE = 2000, 0.2
 
 
-def run(_simulations, seeds=5):
+def run(_simulations, seeds=range(1000, 1012)):
     errors = {"clean rows, normal": [], "outliers, normal": [], "outliers, Student-t": [], "clean rows, Student-t": []}
-    for seed in range(seeds):
+    for seed in seeds:
         rng = np.random.default_rng(seed)
         X, points = rng.uniform(0, 1, (N_ROWS, 2)), rng.uniform(0, 1, (2000, 2))
         y = function(X) + NOISE * rng.normal(size=N_ROWS)

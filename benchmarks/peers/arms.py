@@ -107,8 +107,8 @@ def describe(settings):
         "`n_components` where a number of components is given; learns a length scale for each input, signal and noise "
         "variance by the evidence",
         TORUS_FEW_ROWS: f"the same on the {exact} rows that the exact Gaussian processes have",
-        TORUS_IN_ORDER: "`tables.models.fit_in_order`, as `torusgp fit` has it for rows in the order of time: the "
-        "same, but as many rows count as one as the correlation of their noise says, and the noise is that of "
+        TORUS_IN_ORDER: "`noise='correlated'`, as `torusgp fit` has it for rows in the order of time: the product and "
+        "each circle alone; frequencies count as much as the noise at them allows, and that is the noise of "
         "consecutive rows left out; only where rows are a series",
         EXACT: f"`GaussianProcessRegressor` on {exact} rows drawn at random; product of one-dimensional "
         "ExpSineSquared kernels with a length scale each, signal and noise variance, all by its L-BFGS with analytic "

@@ -10,7 +10,7 @@ from tests.cli.runner import assert_fails, run, tree
 from torusgp import TableModel
 from torusgp.cli._backtest import to_origins
 
-MODEL = ("--target", "demand", "--calendar", "time=day,week", "--components", 41, "--redundancy", 1)
+MODEL = ("--target", "demand", "--calendar", "time=day,week", "--components", 41, "--errors", "independent")
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def test_errors_are_shown_by_horizon_beside_a_naive_forecast(data, tmp_path):
     assert (result.exit_code, result.stderr) == (0, "")
     assert max(map(len, result.stdout.splitlines()[:-1])) <= 80
     told = " ".join(result.stdout.split())
-    table = TableModel("demand", calendar={"time": ["day", "week"]}, redundancy=1, n_components=41)
+    table = TableModel("demand", calendar={"time": ["day", "week"]}, errors="independent", n_components=41)
     found = table.backtest(data, "24h", 4, refit=False)
     for words in (
         "ahead rows MAE naive MASE naive CRPS inside 50, 80, 95 %",

@@ -22,7 +22,7 @@ def make_table(n_days=21):
 
 def fit(folder, frame=None, name="model.npz", calendar="time", **options):
     (make_table() if frame is None else frame).to_csv(folder / "demand.csv", index=False)
-    table = TableModel("demand", calendar={calendar: ["day"]}, redundancy=1, n_components=21, **options)
+    table = TableModel("demand", calendar={calendar: ["day"]}, errors="independent", n_components=21, **options)
     fit_file(table, folder / "demand.csv", folder / name)
     return folder / name
 
@@ -123,7 +123,7 @@ def test_zones_are_written(tmp_path):
 
 def test_files_of_before_are_told(tmp_path):
     """A model that does not know how its times go on says so."""
-    table = TableModel("demand", calendar={"time": ["day"]}, redundancy=1, n_components=21).fit(make_table())
+    table = TableModel("demand", calendar={"time": ["day"]}, errors="independent", n_components=21).fit(make_table())
     table.timeline_ = None
     table.save(tmp_path / "old.npz")
     assert_fails(run("forecast", tmp_path / "old.npz", "--horizon", 2), "fit it again")

@@ -23,10 +23,10 @@ from torusgp.kernels.index_sets import tensor
 from torusgp.tables.models import TableModel, load_regressor
 from torusgp.tables.reading import read_table
 from torusgp.views.findings import Findings
-from torusgp.views.numbers import MINUS, with_error
+from torusgp.views.numbers import MINUS
 
 CALENDAR = ("--calendar", "time=day,week")
-QUICK = ("--target", "demand", *CALENDAR, "--components", 41, "--redundancy", 1)
+QUICK = ("--target", "demand", *CALENDAR, "--components", 41, "--errors", "independent")
 
 
 def make_table(n_days=21):
@@ -44,7 +44,7 @@ def data(tmp_path):
 
 @pytest.fixture
 def model(data, tmp_path):
-    table = TableModel("demand", calendar={"time": ["day", "week"]}, redundancy=1, n_components=41)
+    table = TableModel("demand", calendar={"time": ["day", "week"]}, errors="independent", n_components=41)
     fit_file(table, data, tmp_path / "model.npz")
     return tmp_path / "model.npz"
 
@@ -178,7 +178,7 @@ class TestFit:
             (["--calendar", "time=day", "--holdout", "2"], "between 0 and 1, got 2.0"),
             (["--calendar", "time=day", "--holdout", "0.1", "--holdout-from", "2024-01-15"], "either --holdout or"),
             (["--calendar", "time=day", "--holdout-from", "2034-01-01"], "0 of 504 rows"),
-            (["--calendar", "time=day", "--redundancy", "some"], "must be 'auto' or a number"),
+            (["--calendar", "time=day", "--errors", "some"], "errors must be 'auto' or 'independent'"),
             (["--calendar", "time=day", "--components", "0"], "n_components must be"),
             (["--calendar", "time=day", "--kernel", "flat"], "Unknown family 'flat'"),
             (["--calendar", "time=day", "--timezone", "Europe/Berln"], "Did you mean 'Europe/Berlin'?"),
@@ -278,17 +278,17 @@ class TestFit:
         assert run(*forecast).exit_code == 0
         assert np.std(pd.read_csv(tmp_path / "out.csv")["mean"] - table["demand"]) < 0.25
 
-    def test_the_error_of_a_redundancy_is_that_of_its_estimate(self, tmp_path):
+    def test_the_effective_sample_size_is_told(self, tmp_path):
         table = make_table(28)
         noise = np.random.default_rng(1).normal(size=len(table))
         table["demand"] += lfilter([1], [1, -0.8], noise)
         table.to_csv(tmp_path / "runs.csv", index=False)
         result = run("fit", tmp_path / "runs.csv", "--target", "demand", *CALENDAR, "--components", 41)
         rows = TableModel.load(tmp_path / "runs-model.npz").summary()["rows"]
-        assert rows["redundancy"] > 1.5
+        assert rows["errors"] == "autocorrelated"
         told = " ".join(result.stdout.split())
-        assert f"one for each {rows['redundancy']:.3g}, as errors are autocorrelated" in told
-        assert f"(estimate: {with_error(rows['redundancy_found'], rows['redundancy_std'])})" in told
+        assert f"{rows['effective']:,.0f}" in told
+        assert "as errors are autocorrelated" in told
 
     def test_error_bars(self, tmp_path):
         rng = np.random.default_rng(0)
@@ -528,7 +528,8 @@ class TestOtherCustoms:
         y = np.cos(2 * np.pi * hours / 24) + np.random.default_rng(0).normal(0, 0.1, 400)
         path = tmp_path / "data.csv"
         pd.DataFrame({"t": hours, "y": y}).to_csv(path, index=False, sep=";", decimal=",")
-        options = ("--target", "y", "--period", "t=24", "--time", "t", "--components", 21, "--redundancy", 1, "--json")
+        options = ("--target", "y", "--period", "t=24", "--time", "t", "--components", 21, "--json")
+        options += ("--errors", "independent")
         assert json.loads(run("fit", path, *options).stdout)["holdout"]["rows"] == "the last 20 %, from 160 on"
 
 

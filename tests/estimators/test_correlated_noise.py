@@ -177,6 +177,15 @@ def test_a_line_in_time_is_no_faster_than_a_block_that_is_left_out():
     assert scales[1][0] >= model.noise_process_.block * (1 - 1e-9) > 49
 
 
+def test_noise_of_rows_left_out_counts_what_a_fit_takes_for_signal():
+    """Two years with harmonics as slow as the seasons but not the same in both: half of them look like a season."""
+    rng, days = np.random.default_rng(0), np.arange(730.0)[:, None]
+    weather = np.where(days[:, 0] < 365, 1.0, -0.2) * np.sin(2 * np.pi * 3 * days[:, 0] / 365)
+    y = np.cos(2 * np.pi * days[:, 0] / 365) + weather + 0.1 * rng.normal(size=730)
+    white, model = (TorusGPRegressor(period=365, noise=noise).fit(days, y) for noise in ("white", "correlated"))
+    assert model.noise_variance_ > 1.3 * white.noise_variance_
+
+
 @pytest.mark.parametrize(
     ("options", "arguments", "message"),
     [

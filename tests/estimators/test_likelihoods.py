@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from torusgp import Circle, Slope, TorusGPRegressor
+from torusgp import Circle, Slope, Torch, TorusGPClassifier, TorusGPRegressor
 from torusgp.data.checkpoints import CheckpointError
 from torusgp.data.sources import SourceError
 from torusgp.fitting.likelihoods import NegativeBinomial, Poisson, StudentT
@@ -65,6 +65,39 @@ def test_what_is_predicted_fits_together(name, tmp_path):
     np.testing.assert_allclose(again.predict_quantiles(points), quantiles)
     assert again.log_marginal_likelihood_ == model.log_marginal_likelihood_
     assert again.likelihood_.name == name
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+@pytest.mark.parametrize("name", NAMES)
+def test_pytorch_gives_the_same(name, device):
+    torch = pytest.importorskip("torch")
+    if device == "cuda" and not torch.cuda.is_available():
+        pytest.skip("there is no GPU")
+    X = np.random.default_rng(1).uniform(0, 1, (400, 2))
+    y = make_targets(name, X)
+    dense, other = (
+        TorusGPRegressor(period=1.0, likelihood=name, index_set=SET, backend=backend).fit(X, y)
+        for backend in ("dense", Torch(device, transforms=False))
+    )
+    assert other.log_marginal_likelihood_ == pytest.approx(dense.log_marginal_likelihood_, abs=1e-4)
+    ours, theirs = (np.stack(model.predict(X[:50], return_std=True)) for model in (other, dense))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-3)
+
+
+@pytest.mark.gpu
+def test_a_gpu_classifies_and_learns_noise_as_a_cpu_does():
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("there is no GPU")
+    X = np.random.default_rng(1).uniform(0, 1, (400, 2))
+    label, y = make_targets("bernoulli", X), np.sin(2 * np.pi * X[:, 0]) * make_targets("student_t", X)
+    found = []
+    for backend in ("dense", Torch("cuda", transforms=False)):
+        classifier = TorusGPClassifier(period=1.0, index_set=SET, backend=backend).fit(X, label)
+        kernel = Circle(0, 1.0) + Circle(1, 1.0)
+        noisy = TorusGPRegressor(kernel, noise_kernel=Circle(0, 1.0), backend=backend).fit(X, y)
+        found.append(np.append(classifier.predict_proba(X[:50])[:, 0], noisy.predict(X[:50], return_std=True)[1]))
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-3)
 
 
 def test_exposure_scales_predictions_and_rates_are_for_one_unit():

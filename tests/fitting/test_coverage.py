@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from benchmarks.likelihoods import coverage
+from benchmarks.likelihoods import coverage, outliers
 
 
 @pytest.mark.slow
@@ -17,3 +17,10 @@ def test_intervals_of_the_function_are_right(likelihood):
     levels = np.concatenate([one for _, one in found])
     if len(levels):
         assert kstest(levels[::5], "uniform").pvalue > 1e-3
+
+
+@pytest.mark.slow
+def test_rows_far_off_hardly_change_the_function():
+    (figures,) = outliers.run(None, range(2000, 2005)).values()
+    ratio = next(one for one in figures if one["label"].startswith("Student-t with outliers"))
+    assert ratio["value"] <= 1.2

@@ -119,5 +119,6 @@ def test_density_of_noise_is_that_of_a_normal_vector():
     cells = time.astype(int)
     covariance = ar1()[np.abs(cells[:, None] - cells)]
     expected = -0.5 * (y @ np.linalg.solve(covariance, y) + np.linalg.slogdet(2 * np.pi * covariance)[1])
-    found = log_density(y, Autocovariance(ar1()), TimeGrid.of(time, N_LAGS))
+    found, square = log_density(y, Autocovariance(ar1()), TimeGrid.of(time, N_LAGS))
+    assert square == pytest.approx(y @ np.linalg.solve(covariance, y))
     assert found == pytest.approx(expected, rel=1e-10)

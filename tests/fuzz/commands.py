@@ -46,7 +46,7 @@ def case(folder, rng):
         ["--decimal", ","],
         ["--time", "t"],
         ["--components", str(rng.choice([0, 1, 5, 10**9]))],
-        ["--redundancy", "1"],
+        ["--errors", "independent"],
     )
     for number in rng.choice(len(choices), int(rng.integers(0, 3)), replace=False):
         options += choices[number]

@@ -60,3 +60,17 @@ def test_words_around_numbers():
     assert [signed(value) for value in (-1.5, 0, 1.5)] == ["−1.5", "0", "+1.5"]  # noqa: RUF001  # a minus sign
     assert number(np.nan) == "not a number"
     assert number(-np.inf).endswith("infinity")
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "text"),
+    [
+        (15.01731, 0.00152, "15.0173 ± 0.0015"),
+        (-3.14159, 0.2, f"{MINUS}3.14 ± 0.20"),
+        (1234.5, 71.0, "1,234 ± 71"),
+        (1234.5, 7100.0, "1,234 ± 7,100"),
+        (2.5, None, "2.5"),
+    ],
+)
+def test_digits_are_those_of_the_error(value, error, text):
+    assert with_error(value, error) == text

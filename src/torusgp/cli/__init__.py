@@ -22,7 +22,7 @@ _COMMANDS = {  # with the first sentence of their help
     "forecast": "Forecast the rows that come after those of a model's table, with intervals and whole paths.",
     "backtest": "Forecast the past from several origins, and compare with what came.",
     "info": "Say what is in a model file: inputs, periods, length scales, noise, and how good it is.",
-    "report": "Write a page about a model, to open in a browser: effects of its inputs, what matters, predictions.",
+    "report": "Write a page about a model, to open in a browser: forecast, what drives it, errors, problems.",
     "inpaint": "Fill the missing part of an image that repeats, such as a texture, a weave or a crystal.",
     "lattice": "Find the lattice on which an image repeats, such as a crystal under a microscope or a weave.",
 }

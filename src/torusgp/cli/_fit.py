@@ -51,9 +51,10 @@ Some rows are held out to evaluate the model: the last fifth in time if a column
 or --time), else a random fifth. The figures that are printed come from a model that had not seen them; afterwards the
 model is fitted to all rows, unless --no-refit is given.
 
-Where time orders the rows, their noise is usually autocorrelated, like weather that lasts for days: then the effective
-sample size is smaller than the number of rows. It is estimated and taken into account; --redundancy 1 takes rows for
-independent.
+Where time orders the rows, their errors are usually autocorrelated, like weather that lasts for days: slow effects are
+then known less well than so many rows suggest. It is estimated from blocks of rows left out and taken into account;
+--errors independent takes rows for independent. Log evidences of two models compare on the same rows; scores of rows
+held out compare in any case.
 
 --noise-column names known standard deviations of the target: rows count by them. Their common factor is learned and
 printed; 1 means that the error bars are right. If it is much larger, there may be another period: look for two, whose

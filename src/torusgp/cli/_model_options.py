@@ -105,8 +105,8 @@ def model_options():
             int | None, typer.Option(help="Most components of the model; by default as many as help.", metavar="NUMBER")
         ] = None,
         kernel: Annotated[str, typer.Option(help="Family of the kernel, such as matern52.")] = "squared_exponential",
-        redundancy: Annotated[
-            str, typer.Option(help="Rows over their effective sample size; 1 if independent.", metavar="NUMBER")
+        errors: Annotated[
+            str, typer.Option(help="independent if errors of neighbouring rows are.", metavar="auto|independent")
         ] = "auto",
         unit: Annotated[str, typer.Option(help="Unit of the target, such as MW.", metavar="UNIT")] = "",
         drop_missing: Annotated[bool, drop_missing_option()] = False,
@@ -128,7 +128,7 @@ def model_options():
             likelihood=likelihood,
             exposure=exposure,
             noise_by=noise_by,
-            redundancy=to_redundancy(redundancy),
+            errors=errors,
             kernel=kernel,
             n_components="auto" if components is None else components,
             drop_missing=drop_missing,
@@ -162,13 +162,3 @@ def to_lags(texts):
     """
     pairs = [split_pair(text, "--lags", "temperature=3h,24h") for text in texts or []]
     return {column: [one.strip() for one in spans.split(",") if one.strip()] for column, spans in pairs} or None
-
-
-def to_redundancy(text):
-    """Number or "auto" of ``--redundancy``."""
-    if text == "auto":
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"--redundancy must be 'auto' or a number of rows, 1 or more, got {text!r}.") from None

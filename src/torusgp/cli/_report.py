@@ -18,7 +18,7 @@ from torusgp.tables.models import TableModel, words_of_the_command
 from torusgp.tables.models._page import write_page
 from torusgp.tables.reading import read_table
 
-_HELP = """Write a page about a model, to open in a browser: forecast, what drives it, errors, problems of the data.
+_HELP = """Write a page about a model, to open in a browser: forecast, what drives it, errors, problems.
 
 With DATA, a table that has the target, too, predictions are compared with its rows instead of those that were held out.
 Say with --new-rows that the model has not seen these rows, or with --fitted-rows that it was fitted to them.

@@ -387,6 +387,10 @@ class Posterior:
         """
         return self.factor(output).solve((columns * self.roots[output]).T)
 
+    def shares(self, output):
+        """Share of its prior variance that each weight of one output keeps."""
+        return self._results[output].inverse_diagonal()
+
     def covariance(self, output):
         """Posterior covariance of the weights of one output."""
         return self._results[output].covariance()

@@ -73,19 +73,23 @@ class Moments:
         The vector h.
     log_density : float
         Logarithm of the density of the rows if they were noise alone; the evidence is relative to it.
+    square : float
+        The quadratic form in that density.
     """
 
     precision: Array
     linear_term: Array
     log_density: float = 0.0
+    square: float = 0.0
 
     @classmethod
-    def of(cls, gram: Array, moments: Array, noise: Array, log_density: float = 0.0) -> Moments:
+    def of(cls, gram: Array, moments: Array, noise: Array, log_density: float = 0.0, square: float = 0.0) -> Moments:
         """Moments with Gram matrix G, of shape (n_columns,), and covariance S."""
+        alone = log_density, square
         if _condition(gram) > _WELL_CONDITIONED and _condition(noise) > _WELL_CONDITIONED:
             lower = np.linalg.cholesky(noise)
             whitened = solve_triangular(lower, gram, lower=True)
-            return cls(whitened.T @ whitened, whitened.T @ solve_triangular(lower, moments, lower=True), log_density)
+            return cls(whitened.T @ whitened, whitened.T @ solve_triangular(lower, moments, lower=True), *alone)
         values, vectors = eigh(gram)
         kept = values > RANK_THRESHOLD * max(values[-1], 0.0)
         root, basis = np.sqrt(values[kept]), vectors[:, kept]
@@ -94,7 +98,7 @@ class Moments:
         lower = np.linalg.cholesky((inner + inner.T) / 2)
         whitened = solve_triangular(lower, root[:, None] * basis.T, lower=True)
         targets = solve_triangular(lower, scaled.T @ moments, lower=True)
-        return cls(whitened.T @ whitened, whitened.T @ targets, log_density)
+        return cls(whitened.T @ whitened, whitened.T @ targets, *alone)
 
     def posterior(self, variances: Array) -> tuple[Array, Array]:
         """Posterior mean and covariance of the weights, given their prior variances."""
@@ -112,19 +116,21 @@ class Moments:
     def linear(self, rows: LinearStatistics, noise_variance: float) -> LinearStatistics:
         """Statistics that give the posterior and evidence of the moments with this noise variance.
 
+        With another noise variance they are those of noise of the same spectrum and another size.
+
         Parameters
         ----------
         rows : LinearStatistics
             Sums over the rows, of the same columns.
         noise_variance : float
-            Any; of white noise its own gives back the sums.
+            That of the noise; if it is white, they are the sums over the rows.
         """
-        n, squares = rows.n_samples, float(rows.squares[0])
         return replace(
             rows,
             gram=noise_variance * self.precision,
             moments=noise_variance * self.linear_term[:, None],
-            log_precision=2 * self.log_density + n * np.log(2 * np.pi * noise_variance) + squares / noise_variance,
+            squares=np.array([noise_variance * self.square]),
+            log_precision=2 * self.log_density + rows.n_samples * np.log(2 * np.pi * noise_variance) + self.square,
         )
 
 

@@ -23,6 +23,7 @@ _CELLS_PER_STEP = 2  # of the median distance of irregular times
 _LONGEST = 0.2  # of the number of rows, in cells, that a correlation may last which they are to show
 _LEAST_POWER = 1e-4  # of the spectrum relative to white noise of the same variance: none is known to be less
 _FEW_PAIRS = 10  # from which a lag has an autocovariance of its own
+_SEVERAL = 5.0  # correlation times that an autocovariance should reach over
 _SHARED = 0.05  # of the rows, from which on those that share a cell tell the nugget
 
 
@@ -152,6 +153,11 @@ class Autocovariance:
     def is_white(self) -> bool:
         """Whether rows are independent."""
         return self.n_lags == 1
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether the noise may be correlated for longer than its lags reach."""
+        return not self.is_white and _SEVERAL * self.correlation_time > self.n_lags
 
     def scaled(self, factor: float) -> Autocovariance:
         """The same of noise times the root of a factor."""

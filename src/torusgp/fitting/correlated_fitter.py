@@ -116,6 +116,12 @@ class CorrelatedFitter(Fitter):
             self.settings.report("residuals of blocks left out show no correlation: rows count as independent")
             return self.fit_rows(series.rows)
         noise = self._estimated(series, residuals)
+        if noise.is_cut_off:
+            advise(
+                f"Errors come in runs longer than {noise.n_lags} rows, longer than {len(series.rows)} rows can tell: "
+                "standard errors of slow effects may be too small. If the level changes steadily, Slope of the time "
+                "takes that into account."
+            )
         for turn in range(_MOST_ROUNDS):
             outcome = self._relearned(series, outcome, source, noise, search=turn == 0)
             again = self._estimated(series, self._residuals(series, outcome, source, noise), noise.n_lags)
@@ -210,7 +216,9 @@ class CorrelatedFitter(Fitter):
         own = moments.moments(learned.index_set)
         outcome = replace(outcome, learned=replace(learned, parameters=parameters))
         fit = self.finish(outcome, statistics, own)
-        return replace(fit, fitted=with_process(fit.fitted, series, noise))
+        redundancy = len(series.rows) / fit.fitted.effective_sample_size
+        std = None if fit.period_std is None else fit.period_std * np.sqrt(max(1.0, redundancy))
+        return replace(fit, fitted=with_process(fit.fitted, series, noise), period_std=std)
 
 
 def with_process(fitted: FittedTorusGP, series: Series, noise: Autocovariance) -> FittedTorusGP:
@@ -246,7 +254,7 @@ class MomentSource:
         self._pool: IndexSet | None = None
         self._moments: Moments | None = None
         self._period: Array | None = None
-        self._log_density: float | None = None
+        self._log_density: tuple[float, float] | None = None
 
     def __call__(self, index_set: IndexSet, parameters: Parameters) -> LinearStatistics:
         """Statistics of the columns of a set."""
@@ -283,11 +291,11 @@ class MomentSource:
         rows = statistics.linear(pool, self._settings.intercept)[0]
         if self._log_density is None:
             scale = self._series.scale
-            density = log_density(columns.targets(slice(None)), self._noise, self._series.grid)
-            self._log_density = density - float(np.log(scale).sum())
+            density, square = log_density(columns.targets(slice(None)), self._noise, self._series.grid)
+            self._log_density = density - float(np.log(scale).sum()), square
         with limited_blas(columns.n_columns):
             noise = noise_gram(columns, columns.n_columns, self._noise, self._series.grid)
-            self._moments = Moments.of(rows.gram, rows.moments[:, 0], noise, self._log_density)
+            self._moments = Moments.of(rows.gram, rows.moments[:, 0], noise, *self._log_density)
         self._pool, self._period = pool, parameters.period
 
 

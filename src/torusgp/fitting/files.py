@@ -190,7 +190,7 @@ def fit_to_archive(fit: Fit) -> tuple[dict[str, Any], dict[str, Any]]:
     if fit.fitted.moments is not None:
         arrays["moments_precision"] = fit.fitted.moments.precision
         arrays["moments_linear_term"] = fit.fitted.moments.linear_term
-        content["log_density"] = fit.fitted.moments.log_density
+        content["noise_alone"] = [fit.fitted.moments.log_density, fit.fitted.moments.square]
     if fit.fitted.noise_process is not None:
         content["noise_process"], own = fit.fitted.noise_process.to_archive()
         arrays |= {f"{_PROCESS}{name}": array for name, array in own.items()}
@@ -241,7 +241,8 @@ def _correlated_noise(content: dict[str, Any], arrays: dict[str, Any]) -> tuple[
     """Moments and noise of a stored model whose rows are not independent."""
     if "noise_process" not in content:
         return None, None
-    moments = Moments(arrays["moments_precision"], arrays["moments_linear_term"], float(content["log_density"]))
+    alone = (float(one) for one in content["noise_alone"])
+    moments = Moments(arrays["moments_precision"], arrays["moments_linear_term"], *alone)
     size = len(moments.linear_term)
     finite = np.isfinite(moments.precision).all() and np.isfinite(moments.linear_term).all()
     if moments.precision.shape != (size, size) or not finite:

@@ -128,6 +128,24 @@ class FittedTorusGP:
         return self.moments.linear(self._linear[0], float(self.noise_variance[0]))
 
     @property
+    def effective_sample_size(self) -> float:
+        """How many independent rows would tell as much, on average over the components by what is learned of each.
+
+        It may be more than there are, where the noise is less at the frequencies of the model than on average.
+        """
+        n_samples = float(self.statistics.n_samples)
+        if self.moments is None:
+            return n_samples
+        known = 1 - self.posterior.shares(0)
+        known[0] = 0.0  # the constant, which is known whatever the noise
+        plain = np.diagonal(self.gram)
+        known[plain <= 0] = 0.0  # as a sine that vanishes on all rows
+        if not known.any():
+            return n_samples
+        precision = float(self.noise_variance[0]) * np.diagonal(self.moments.precision)
+        return n_samples * float(known @ (precision / np.where(plain > 0, plain, 1.0)) / known.sum())
+
+    @property
     def gram(self) -> NDArray[np.float64]:
         """Sums of products of the columns in use over the rows."""
         return np.asarray(self._linear[0].gram)

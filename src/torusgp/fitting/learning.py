@@ -157,7 +157,8 @@ class Objective:
     ):
         self._provider, self._prior, self._set, self._tilt = provider, prior, index_set, tilt
         self._start, self._moves = start, moves
-        self._floor = floor and bool(start.entry(NOISE).learned.any())
+        is_known = bool(start.entry(NOISE).learned.any()) or getattr(provider, "is_pooled", False)
+        self._floor = floor and is_known
         self._fixed = provider(index_set, start) if moves is None else None
 
     def unpack(self, vector: NDArray[np.float64]) -> Parameters:

@@ -160,10 +160,10 @@ class NoiseProcess:
         return process
 
 
-def log_density(residuals: Array, noise: Autocovariance, grid: TimeGrid) -> float:
-    """Log density of noise, each row given at most sixty rows before it."""
+def log_density(residuals: Array, noise: Autocovariance, grid: TimeGrid) -> tuple[float, float]:
+    """Log density of noise, each row given at most sixty rows before it, and its quadratic form."""
     n_rows = len(residuals)
-    total, solved = 0.0, {}
+    total, square, solved = 0.0, 0.0, {}
     for row in range(n_rows):
         first = max(0, row - _PREDECESSORS)
         lags = grid.cells[row] - grid.cells[first:row]
@@ -176,5 +176,6 @@ def log_density(residuals: Array, noise: Autocovariance, grid: TimeGrid) -> floa
             weights = np.linalg.solve(own, cross) if len(cells) else cross
             solved[key] = weights, max(noise.variance - cross @ weights, 1e-12 * noise.variance)
         weights, variance = solved[key]
-        total += np.log(2 * np.pi * variance) + (residuals[row] - weights @ before) ** 2 / variance
-    return -0.5 * float(total)
+        total += np.log(2 * np.pi * variance)
+        square += (residuals[row] - weights @ before) ** 2 / variance
+    return -0.5 * float(total + square), float(square)

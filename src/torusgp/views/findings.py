@@ -332,14 +332,11 @@ def _facts(summary, unit):
     rows, holdout = summary["rows"], summary["holdout"]
     facts = {"target": with_unit(summary["target"], f"({unit})" if unit else "")}
     facts["rows fitted"] = number(round(rows["fitted"]))
-    if rows.get("redundancy", 1) > 1:
-        found = rows.get("redundancy_found")
-        estimate = "" if found is None else f" (estimate: {with_error(found, rows['redundancy_std'])})"
-        facts["effective rows"] = (
-            f"{number(round(rows['effective']))}, one for each {number(rows['redundancy'], 3)}, as errors are "
-            f"autocorrelated{estimate}"
-        )
-    elif rows.get("redundancy_is") == "estimated":
+    redundancy = rows.get("redundancy", 1)
+    if redundancy != 1:
+        each = f", one for each {number(redundancy, 3)}" if redundancy > 1 else ""
+        facts["effective rows"] = f"{number(round(rows['effective']))}{each}, as errors are autocorrelated"
+    elif rows.get("errors") == "not clearly autocorrelated":
         facts["effective rows"] = "all: errors are not clearly autocorrelated"
     if summary.get("calendar"):
         clock = summary["clock"]

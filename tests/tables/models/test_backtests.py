@@ -24,7 +24,7 @@ def make_table(n_days=35):
 
 
 def quick(**options):
-    return TableModel("demand", calendar=CALENDAR, redundancy=1, n_components=41, **options)
+    return TableModel("demand", calendar=CALENDAR, errors="independent", n_components=41, **options)
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,9 @@ class TestForecasts:
     def test_counts(self):
         frame = make_table(20)
         frame["demand"] = np.random.default_rng(0).poisson(np.exp(np.cos(2 * np.pi * frame["time"].dt.hour / 24)))
-        table = TableModel("demand", calendar={"time": ["day"]}, likelihood="poisson", redundancy=1, n_components=15)
+        table = TableModel(
+            "demand", calendar={"time": ["day"]}, likelihood="poisson", errors="independent", n_components=15
+        )
         found = table.backtest(frame, "24h", 3, refit=False)
         assert found.scores.deviance > 0
         assert found.scores.middle is None

@@ -21,7 +21,7 @@ def make_table(n_days=28, zone=None):
 
 
 def quick(**options):
-    return TableModel("demand", calendar=CALENDAR, redundancy=1, n_components=41, **options)
+    return TableModel("demand", calendar=CALENDAR, errors="independent", n_components=41, **options)
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ class TestRows:
     def test_numbers_that_order_rows(self):
         t = np.arange(500.0)
         frame = pd.DataFrame({"t": t, "y": np.sin(2 * np.pi * t / 25) + np.random.default_rng(0).normal(0, 0.1, 500)})
-        forecast = TableModel("y", {"t": 25}, time="t", redundancy=1).fit(frame).forecast(50)
+        forecast = TableModel("y", {"t": 25}, time="t", errors="independent").fit(frame).forecast(50)
         assert forecast.times.tolist() == list(range(500, 550))
         np.testing.assert_allclose(forecast.mean, np.sin(2 * np.pi * np.arange(500, 550) / 25), atol=0.1)
         sums = forecast.aggregate(25, "sum")
@@ -218,7 +218,7 @@ class TestPaths:
         frame = make_table(14)
         frame["demand"] = np.random.default_rng(0).poisson(np.exp(np.cos(2 * np.pi * frame["time"].dt.hour / 24)))
         table = TableModel(
-            "demand", calendar={"time": ["day"]}, likelihood="poisson", redundancy=1, n_components=15
+            "demand", calendar={"time": ["day"]}, likelihood="poisson", errors="independent", n_components=15
         ).fit(frame)
         forecast = table.forecast("1d")
         paths = forecast.sample(2000)

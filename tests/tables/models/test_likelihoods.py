@@ -28,7 +28,7 @@ def frame():
 
 
 def fit(frame, target, **options):
-    model = TableModel(target, calendar={"time": ["day"]}, terms=Line("rain"), redundancy=1, **options)
+    model = TableModel(target, calendar={"time": ["day"]}, terms=Line("rain"), errors="independent", **options)
     return model.fit_and_evaluate(frame)
 
 
@@ -68,10 +68,10 @@ def test_noise_that_changes_by_hour(frame):
     assert found["std"][1] > 4 * found["std"][0]
 
 
-def test_the_redundancy_of_counts_is_estimated_where_time_orders_them(frame):
+def test_the_effective_sample_size_of_counts_is_estimated_where_time_orders_them(frame):
     model = TableModel("count", calendar={"time": ["day"]}, likelihood="poisson", exposure="staff").fit(frame)
-    assert model.correlation_ is not None
-    assert model.redundancy_ < 3
+    assert 1 <= model.redundancy_ < 3
+    assert model.summary()["rows"]["errors"].endswith("autocorrelated")
 
 
 def test_what_does_not_go_together_is_refused(frame):

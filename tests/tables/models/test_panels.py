@@ -23,7 +23,7 @@ def make_stores(n_days=14, seed=0):
 
 
 def quick():
-    return TableModel("sales", terms="hour", redundancy=1, n_components=15)
+    return TableModel("sales", terms="hour", errors="independent", n_components=15)
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +113,7 @@ class TestCommand:
     def test_from_a_table_to_forecasts(self, tmp_path):
         data, model = tmp_path / "stores.csv", tmp_path / "stores.npz"
         make_stores().to_csv(data, index=False)
-        options = ("--target", "sales", "--terms", "hour", "--components", 15, "--redundancy", 1)
+        options = ("--target", "sales", "--terms", "hour", "--components", 15, "--errors", "independent")
         plain = run("fit", data, *options, "-o", tmp_path / "all.npz")
         assert "--by store" in plain.stdout
         result = run("fit", data, *options, "--by", "store", "-o", model)

@@ -12,11 +12,9 @@ from torusgp.kernels.axes import Product
 from torusgp.tables.models import TableModel
 from torusgp.tables.models._terms import (
     check_terms,
-    is_searched,
     named_inputs,
     rename_time,
-    with_found_periods,
-    with_learned_scales,
+    with_single_effects,
 )
 from torusgp.tables.models._time_axis import YEAR
 from torusgp.tables.reading import TableError
@@ -77,7 +75,7 @@ class TestTerms:
         kernel = Product((Circle("hour_of_day", 24),)) + Slope("when") + Slope("price")
         kernel = kernel + Line("temperature") + Category("shop")
         model = TorusGPRegressor(kernel, n_components=101).fit(X, y)
-        plain = clone(fitted).set_params(redundancy=1).fit(frame)
+        plain = clone(fitted).set_params(errors="independent").fit(frame)
         np.testing.assert_allclose(plain.model_.coef_, model.coef_, rtol=1e-8, atol=1e-10)
 
     def test_forecasts_need_the_columns_and_take_new_levels(self, fitted, frame):
@@ -98,7 +96,12 @@ class TestTerms:
 
     def test_levels_are_the_same_however_they_are_written(self, frame, tmp_path):
         number = frame["shop"].map({"north": 1, "south": 2, "east": 3})
-        options = {"calendar": {"when": ["day"]}, "terms": Category("shop"), "n_components": 41, "redundancy": 1}
+        options = {
+            "calendar": {"when": ["day"]},
+            "terms": Category("shop"),
+            "n_components": 41,
+            "errors": "independent",
+        }
         forms = [number, number.astype(float), number.astype(str)]
         found = [TableModel("y", **options).fit(frame.assign(shop=shop)) for shop in forms]
         for other in found[1:]:
@@ -153,18 +156,9 @@ class TestExpressions:
         assert rename_time(None, "date") is None
         check_terms(terms)
 
-    def test_learned_values_are_starting_points(self):
-        rng = np.random.default_rng(0)
-        X = pd.DataFrame({"t": rng.uniform(0, 100, 300), "s": rng.choice(["a", "b", "c"], 300)})
-        y = np.sin(2 * np.pi * X["t"] / 7) + (X["s"] == "a") + 0.1 * rng.normal(size=300)
-        kernel = Circle("t", 7.01, period_bounds=(6.0, 8.0)) * Category("s") + Slope("t")
-        model = TorusGPRegressor(kernel).fit(X, y)
-        first, second = with_learned_scales(kernel, model.fitted_).terms[0].factors
-        scales = model.fitted_.prior.scales(model.fitted_.parameters)[0]
-        assert (first.length_scale, second.length_scale) == pytest.approx(scales)
-        circle = with_found_periods(kernel, model.fitted_).terms[0].factors[0]
-        assert circle.period == pytest.approx(7, abs=0.02)
-        assert not circle.learns_period
-        assert len(with_found_periods(kernel, model.fitted_, alone=True).terms) == 1
-        assert not is_searched(kernel)
-        assert is_searched(Circle("t", "auto") + Line("t"))
+    def test_a_product_of_circles_has_their_own_effects_beside_it(self):
+        day, week = Circle("t", 24), Circle("t", 168)
+        names = [len(term.factors) for term in with_single_effects(day * week).terms]
+        assert names == [2, 1, 1]
+        for kernel in (day, day + week, (day * week).limited(1), day * Line("t"), Circle("t", "auto") * day):
+            assert with_single_effects(kernel) is kernel

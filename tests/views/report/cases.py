@@ -73,7 +73,7 @@ def make_case(name):
             model = TableModel("demand", terms=Slope("time"), drop_missing=True, **calendar)
             return model, frame
         case "many rows":
-            return TableModel("demand", unit="MW", redundancy=1, **calendar), hourly(300_000, step="10min")
+            return TableModel("demand", unit="MW", errors="independent", **calendar), hourly(300_000, step="10min")
     raise KeyError(name)
 
 

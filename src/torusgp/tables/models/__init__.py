@@ -2,9 +2,7 @@
 
 from torusgp.tables.forecasting import Backtest, Forecast, HorizonScores, Timeline, quantile_name
 from torusgp.tables.models._choice import NOT_NAMED
-from torusgp.tables.models._correlation import Redundancy, estimate_redundancy
 from torusgp.tables.models._files import is_panel, load_regressor
-from torusgp.tables.models._fitting import fit_in_order
 from torusgp.tables.models._model import TableModel
 from torusgp.tables.models._panel import PanelForecast, PanelModel, load_tables
 from torusgp.tables.models._slopes import SlopeEstimate
@@ -20,14 +18,11 @@ __all__ = [
     "HorizonScores",
     "PanelForecast",
     "PanelModel",
-    "Redundancy",
     "Scores",
     "SlopeEstimate",
     "TableModel",
     "TimeAxis",
     "Timeline",
-    "estimate_redundancy",
-    "fit_in_order",
     "is_panel",
     "load_regressor",
     "load_tables",

@@ -47,17 +47,16 @@ def backtest_rows(table, rows, horizon, origins, every, refit, quantiles, n_jobs
     first, seconds, told = _first(table, rows, groups[0], levels)
     results = [first]
     if len(groups) > 1:
-        start = first[1]
         n_jobs = (_n_cores() if seconds > _WORTH_A_PROCESS else 1) if n_jobs is None else n_jobs
         quiet = clone(table).set_params(verbose=0)
         quiet.inputs_ = table.inputs_
         table._report(f"{len(groups) - 1} more fits, each to the rows before an origin")
         results += Parallel(n_jobs=min(n_jobs, len(groups) - 1))(
-            delayed(_forecast_group)(quiet, rows, group, levels, start) for group in groups[1:]
+            delayed(_forecast_group)(quiet, rows, group, levels) for group in groups[1:]
         )
     for message in told:
         warnings.warn(message, stacklevel=3)
-    predictions = [one for result in results for one in result[0]]
+    predictions = [one for result in results for one in result]
     return compare(table, rows, folds, predictions, horizon=str(horizon), n_fits=len(groups), levels=levels)
 
 
@@ -96,23 +95,23 @@ def _first(table, rows, group, levels):
     began = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        result = _forecast_group(model, rows, group, levels, None)
+        result = _forecast_group(model, rows, group, levels, quiet=False)
     return result, time.perf_counter() - began, dict.fromkeys(str(one.message) for one in caught)
 
 
-def _forecast_group(model, rows, folds, levels, start):
-    """Forecasts from origins that share one fit, to the rows before the first; and where the next fit starts."""
+def _forecast_group(model, rows, folds, levels, quiet=True):
+    """Forecasts from origins that share one fit, to the rows before the first."""
     with warnings.catch_warnings():
-        if start is not None:
+        if quiet:
             warnings.simplefilter("ignore", UserWarning)  # they were told of the first fit
-        model._fit(rows.take(slice(0, folds[0].known)), **({} if start is None else {"start": start}))
+        model._fit(rows.take(slice(0, folds[0].known)))
         fitted, predictions = model.model_, []
         for fold in folds:
             if fold.known > folds[0].known:
                 last = rows.take(slice(max(0, fold.known - MOST_ROWS), fold.known))
                 model.model_ = fitted.go_on_from(last.X, last.y, **ahead_of(model, last))
             predictions.append(forecast_fold(model, rows, fold, levels))
-        return predictions, model.redundancy_
+        return predictions
 
 
 def forecast_fold(model, rows, fold, levels):

@@ -109,10 +109,10 @@ class TableModel(BaseEstimator):
         Column of exposures of counts: positive numbers. Rates are for each unit of it.
     noise_by : sequence of str, optional
         Inputs that the variance of the noise depends on, such as "hour" or "temperature".
-    redundancy : float or "auto", default="auto"
-        Number of rows over their effective sample size, as the noise of neighbouring rows is autocorrelated. "auto"
-        estimates it where ``time`` orders the rows, and takes them for independent otherwise; see
-        :func:`~torusgp.tables.models.estimate_redundancy`. 1 takes them for independent.
+    errors : {"auto", "independent"}, default="auto"
+        Whether errors of neighbouring rows may be autocorrelated. "auto" finds out where ``time`` orders the rows, and
+        lets every frequency count as much as the errors at it allow; see :class:`~torusgp.CorrelatedNoise`. A product
+        of circles then has the effects of single ones beside it. "independent" takes them for independent.
     kernel : str, default="squared_exponential"
         Family of the kernel; see :class:`~torusgp.TorusKernel`.
     n_components : int or "auto", default="auto"
@@ -144,12 +144,10 @@ class TableModel(BaseEstimator):
         Number of rows that it was fitted to.
     n_dropped_ : int
         Number of rows that missed a value.
-    redundancy_ : float
-        How many rows counted as one; predicted noise is that of single rows nevertheless.
-    correlation_ : Redundancy or None
-        The estimate behind it, if there was one.
     n_effective_ : float
-        Effective sample size.
+        Effective sample size, on average over the components.
+    redundancy_ : float
+        Number of rows over it.
     scores_ : Scores or None
         How predictions fared on rows that were held out.
     evaluation_ : Backtest or None
@@ -203,7 +201,7 @@ class TableModel(BaseEstimator):
         likelihood="normal",
         exposure=None,
         noise_by=None,
-        redundancy="auto",
+        errors="auto",
         kernel="squared_exponential",
         n_components="auto",
         drop_missing=False,
@@ -226,7 +224,7 @@ class TableModel(BaseEstimator):
         self.likelihood = likelihood
         self.exposure = exposure
         self.noise_by = noise_by
-        self.redundancy = redundancy
+        self.errors = errors
         self.kernel = kernel
         self.n_components = n_components
         self.drop_missing = drop_missing
@@ -307,7 +305,7 @@ class TableModel(BaseEstimator):
             if refit:  # what is wrong with the final model is told of that one
                 self._report("fitting to all rows")
                 with kept_warnings() as told:
-                    self._fit(rows, start=self.redundancy_)
+                    self._fit(rows)
             conclude(self, frame, rows if refit else rows.take(~held), told)
         return self
 
@@ -350,23 +348,21 @@ class TableModel(BaseEstimator):
             fills_levels=not self.drop_missing,
         )
 
-    def _fit(self, rows, start=1.0):
+    def _fit(self, rows):
         if np.ptp(rows.y) == 0:
             raise TableError(f"Column {self.target!r} is {rows.y[0]:g} in all {len(rows.y)} rows to learn from.")
         self._typical_scale = 1.0 if self.noise is None else float(np.sqrt(np.mean(rows.scale**2)))
         if self.noise is not None:  # the noise variance that is learned is then that of a typical row
             rows = replace(rows, scale=rows.scale / self._typical_scale)
-        self.model_, self.redundancy_, self.correlation_ = fit_regressor(self, rows, start, self._report)
+        self.model_, self.n_effective_ = fit_regressor(self, rows)
+        self.n_rows_, self.redundancy_ = len(rows.y), len(rows.y) / self.n_effective_
         self._set_noise_factor()
         with limited_blas(len(self.model_.coef_)):
-            found = self.correlation_ if self.redundancy_ > 1 else None
-            block_rows = None if found is None else found.block_rows
-            self.slopes_ = estimate_slopes(self.model_, rows, self.inputs_, self.redundancy_, block_rows)
+            self.slopes_ = estimate_slopes(self.model_, self.inputs_)
             self._part_stds = part_stds(self.model_, rows.X)
         for slope in self.slopes_:
             self._report(f"slope {slope.slope:.4g} ± {slope.std:.2g} per {slope.per}")
         self.timeline_ = None if rows.order is None else Timeline.from_order(rows.order)
-        self.n_rows_, self.n_effective_ = len(rows.y), len(rows.y) / self.redundancy_
         self.__dict__.pop("_summary", None)
         return self
 

@@ -1,7 +1,5 @@
 """Checks of the parameters of a model of a table."""
 
-import numpy as np
-
 from torusgp.fitting.likelihoods import check_likelihood
 
 
@@ -23,6 +21,5 @@ def check_parameters(table, inputs):
         unknown = [name for name in table.noise_by if inputs.input_name(name) not in inputs.names]
         if unknown:
             raise ValueError(f"noise_by names {unknown[0]!r}, which is no input: they are {', '.join(inputs.names)}.")
-    value = table.redundancy
-    if value != "auto" and not (isinstance(value, int | float) and 1 <= value < np.inf):
-        raise ValueError(f"redundancy must be 'auto' or a number of rows, 1 or more, got {value!r}.")
+    if table.errors not in ("auto", "independent"):
+        raise ValueError(f"errors must be 'auto' or 'independent', got {table.errors!r}.")

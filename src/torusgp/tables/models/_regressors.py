@@ -6,70 +6,71 @@ import numpy as np
 
 from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.fitting.likelihoods import check_likelihood
+from torusgp.fitting.noise_models import CorrelatedNoise
+from torusgp.fitting.schedule import limited_blas
 from torusgp.kernels.axes import Category, Circle, Line, Sum
-from torusgp.tables.models._fitting import FEW_COLUMNS, fit_counted, fit_in_order
-from torusgp.tables.models._terms import category_inputs
-from torusgp.tables.models._turns import few_turns
-from torusgp.tables.models._words import word
+from torusgp.tables.models._rows import row_times
+from torusgp.tables.models._terms import category_inputs, with_single_effects
+
+_FEW_COMPONENTS = 401  # at most, of a fit from which an effective sample size is estimated
+_EXPECTED_COMPONENTS = 401  # where their number is to be found
 
 
-def fit_regressor(table, rows, start, report):
-    """A regressor fitted to rows, their redundancy, and the estimate behind it."""
-    kernel, index_set = table.inputs_.expression(rows.X), table.inputs_.index_set
-
-    def make(n_components):
-        return TorusGPRegressor(kernel, index_set=index_set, n_components=n_components, verbose=table.verbose)
-
-    likelihood = check_likelihood(table.likelihood)
-    if likelihood.name != "normal" or table.noise_by:
-        return _fit_likelihood(table, rows, kernel, index_set, likelihood, report)
-
-    if table.redundancy == "auto" and rows.order is not None:
-        return fit_in_order(
-            make,
-            rows.X,
-            rows.y,
-            n_components=table.n_components,
-            start=start,
-            noise_scale=rows.scale,
-            report=report,
-            hint=_hint(table, rows),
+def fit_regressor(table, rows):
+    """A regressor fitted to rows, and their effective sample size."""
+    likelihood, inputs = check_likelihood(table.likelihood), table.inputs_
+    kernel = inputs.expression(rows.X)
+    options = {"index_set": inputs.index_set, "n_components": table.n_components, "verbose": table.verbose}
+    in_order = rows.order is not None and table.errors != "independent"
+    if in_order and table.terms is None:
+        kernel = with_single_effects(kernel)
+    size = _EXPECTED_COMPONENTS if table.n_components == "auto" else table.n_components
+    with limited_blas(size):
+        if likelihood.needs_passes:
+            return _fit_likelihood(table, rows, kernel, options, likelihood, in_order)
+        model = TorusGPRegressor(
+            kernel,
+            likelihood=table.likelihood,
+            noise=noise_in_time(inputs) if in_order else "white",
+            noise_kernel=noise_kernel(table.noise_by, inputs),
+            **options,
         )
-    value = 1.0 if table.redundancy == "auto" else float(table.redundancy)
-    return fit_counted(make(table.n_components), rows.X, rows.y, value, rows.scale), value, None
-
-
-def _fit_likelihood(table, rows, kernel, index_set, likelihood, report):
-    """The same with another likelihood, or noise that changes.
-
-    The redundancy is that of a normal model of targets whose variance hardly changes.
-    """
-    value, found = 1.0, None
-    if table.redundancy != "auto":
-        value = float(table.redundancy)
-    elif rows.order is not None:
+        times = row_times(inputs, rows.order) if in_order else None
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            _, value, found = fit_in_order(
-                lambda n_components: TorusGPRegressor(kernel, n_components=n_components),
-                rows.X,
-                _stabilised(likelihood, rows),
-                n_components=FEW_COLUMNS,
-                noise_scale=rows.scale if likelihood.takes == "noise_scale" else None,
-                report=report,
-                hint=None,
+            warnings.filterwarnings("ignore", "Errors come in runs", UserWarning)  # which the table tells itself
+            model.fit(rows.X, rows.y, noise_scale=rows.scale, time=times)
+        if in_order and model.noise_process_ is None:  # what is for correlated errors only is not needed
+            model.set_params(kernel=inputs.expression(rows.X), noise="white").fit(
+                rows.X, rows.y, noise_scale=rows.scale
             )
+        return model, model.fitted_.effective_sample_size
+
+
+def _fit_likelihood(table, rows, kernel, options, likelihood, in_order):
+    """The same with another likelihood: rows count as much as in a normal model of stabilised targets."""
+    n_effective = float(len(rows.y))
+    if in_order:
+        few = options | {"n_components": _FEW_COMPONENTS, "index_set": "adaptive"}
+        normal = TorusGPRegressor(kernel, noise=noise_in_time(table.inputs_), **few)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of a fit that is not the last
+            normal.fit(rows.X, _stabilised(likelihood, rows), time=row_times(table.inputs_, rows.order))
+        n_effective = min(n_effective, normal.fitted_.effective_sample_size)
     model = TorusGPRegressor(
         kernel,
         likelihood=table.likelihood,
         noise_kernel=noise_kernel(table.noise_by, table.inputs_),
-        index_set=index_set,
-        n_components=table.n_components,
-        verbose=table.verbose,
+        **options,
     )
-    weights = None if value == 1.0 else np.full(len(rows.y), 1 / value)
+    share = n_effective / len(rows.y)
+    weights = None if share == 1.0 else np.full(len(rows.y), share)
     scale = {} if likelihood.takes is None else {likelihood.takes: rows.scale}
-    return model.fit(rows.X, rows.y, sample_weight=weights, **scale), value, found
+    return model.fit(rows.X, rows.y, sample_weight=weights, **scale), n_effective
+
+
+def noise_in_time(inputs):
+    """Correlated noise, whose times are an input if the model has the time."""
+    return CorrelatedNoise(time=inputs.time) if inputs.needs_time else CorrelatedNoise()
 
 
 def noise_kernel(names, inputs):
@@ -89,13 +90,4 @@ def _stabilised(likelihood, rows):
     """Targets on a scale where their variance changes little."""
     if likelihood.is_discrete and likelihood.takes == "exposure":
         return np.sqrt(rows.y / (1.0 if rows.scale is None else rows.scale))
-    return np.log(rows.y) if likelihood.name in ("gamma", "log_normal") else rows.y
-
-
-def _hint(table, rows):
-    """What to do about errors in long runs; None if cycles that were hardly seen explain them, as is told of those."""
-    if few_turns(table.inputs_, rows.order):
-        return None
-    if table.inputs_.has_time_slope:
-        return "Does the level move in other ways than along a line?"
-    return f"If the level changes steadily, {word('slope')} takes that into account."
+    return np.log(rows.y) if likelihood.name == "gamma" else rows.y

@@ -1,10 +1,7 @@
-r"""Slopes of plain columns: how much the target changes along them, and how well that is known.
+"""Slopes of plain columns: how much the target changes along them, and how well that is known.
 
-They belong to the posterior of the weights. Where rows count :math:`1 / r` each, as the correlation of their noise asks
-for on average over the fit, a slope may still take up more of it: a line in time is slower than anything that repeats.
-The redundancy along the direction of a slope is estimated on its own, and its variance is increased by the ratio to
-:math:`r`. Predictions follow: with :math:`c(x) = \mathrm{cov}(f(x), b)` their variance grows by the same share
-of :math:`c(x)^2 / \mathrm{var}(b)`, which is what the slope contributes to it.
+They belong to the posterior of the weights. Files from before noise had a spectrum also contain by how much it made the
+variance of a slope larger than the posterior says; their predictions stay as they were.
 """
 
 from __future__ import annotations
@@ -17,9 +14,7 @@ from numpy.typing import NDArray
 
 from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.fitting.fitted import FittedTorusGP
-from torusgp.tables.models._correlation import redundancy_along
 from torusgp.tables.models._inputs import TableInputs
-from torusgp.tables.models._rows import Rows
 
 
 @dataclass(frozen=True)
@@ -37,7 +32,7 @@ class SlopeEstimate:
     is_time : bool
         Whether it is the column that orders the rows.
     inflation : float
-        Factor of its variance by noise that is correlated along the column.
+        Of older files: factor of its variance by noise that is correlated along the column.
     """
 
     column: str
@@ -52,23 +47,15 @@ class SlopeEstimate:
         return asdict(self)
 
 
-def estimate_slopes(
-    model: TorusGPRegressor, rows: Rows, inputs: TableInputs, redundancy: float, block_rows: int | None = None
-) -> list[SlopeEstimate]:
+def estimate_slopes(model: TorusGPRegressor, inputs: TableInputs) -> list[SlopeEstimate]:
     """Slopes of the plain columns of a regressor that a user asked for.
 
     Parameters
     ----------
     model : TorusGPRegressor
         Fitted regressor.
-    rows : Rows
-        The rows that it was fitted to.
     inputs : TableInputs
         Where the inputs come from.
-    redundancy : float
-        How many rows counted as one.
-    block_rows : int, optional
-        Consecutive rows whose noise is correlated; None if it is not.
 
     Returns
     -------
@@ -76,24 +63,11 @@ def estimate_slopes(
     """
     fitted, found = model.fitted_, []
     for position, column in enumerate(inputs.slopes):
-        covariance, variance = _weights(fitted, position)
+        _, variance = _weights(fitted, position)
         unit = fitted.statistics.plain_units()[1][position]
-        inflation = 1.0
-        if block_rows is not None:
-            weight = 1.0 if rows.scale is None else 1 / rows.scale**2
-            direction = weight * fitted.values(rows.X.to_numpy(), covariance[:, None])[:, 0]
-            along = redundancy_along(model, rows.X, rows.y, direction, block_rows, rows.scale)
-            inflation = max(1.0, along / redundancy)
-        found.append(
-            SlopeEstimate(
-                column,
-                float(fitted.posterior.weights[fitted.n_fourier + position, 0] / unit),
-                float(np.sqrt(inflation * variance) / unit),
-                inputs.unit(column),
-                column == inputs.time,
-                float(inflation),
-            )
-        )
+        slope = float(fitted.posterior.weights[fitted.n_fourier + position, 0] / unit)
+        std = float(np.sqrt(variance) / unit)
+        found.append(SlopeEstimate(column, slope, std, inputs.unit(column), column == inputs.time))
     return found
 
 

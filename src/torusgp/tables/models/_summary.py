@@ -24,7 +24,6 @@ def summarise(table):
     axes = [axis for axis, one in enumerate(fitted.prior.torus.axes) if one.kind == "circle"]
     errors = np.broadcast_to(period_errors, len(axes)) if len(period_errors) == 1 else period_errors
     circles = [_circle(model, scales, axis, error) for axis, error in zip(axes, errors, strict=True)]
-    found = table.correlation_
     return to_plain(
         {
             "target": table.target,
@@ -37,9 +36,7 @@ def summarise(table):
                 "dropped": table.n_dropped_,
                 "effective": table.n_effective_,
                 "redundancy": table.redundancy_,
-                "redundancy_found": None if found is None else found.estimate,
-                "redundancy_std": None if found is None else found.std,
-                "redundancy_is": "estimated" if found is not None else "given",
+                "errors": _errors(table),
             },
             "inputs": circles,
             "kernel": table.kernel,
@@ -157,3 +154,11 @@ def upgrade_summary(summary, model):
     if "columns" in today:
         today["n_components"] = today.pop("columns")
     return {"function_std": function_std(model), "quality": {}, "findings": []} | today
+
+
+def _errors(table):
+    """Whether errors of neighbouring rows are autocorrelated; "independent" where nobody looked."""
+    if table.inputs_.time is None or table.errors == "independent":
+        return "independent"
+    found = table.model_.fitted_.noise_process is not None or table.redundancy_ > 1
+    return "autocorrelated" if found else "not clearly autocorrelated"

@@ -1,14 +1,11 @@
-"""Terms that a user gives as an expression, and expressions with other starting points."""
+"""Terms that a user gives as an expression, and terms that are added to them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.kernels.axes import Category, Circle, Expression, Factor, Input, Lattice, Product, Slope, Sum
 from torusgp.tables.reading import to_level
 
@@ -103,63 +100,19 @@ def levels_as_text(terms: Expression | None) -> Expression | None:
     return _mapped(terms, changed)
 
 
-def is_searched(kernel: Expression) -> bool:
-    """Whether an expression has periods that are to be found."""
-    return any(isinstance(factor, Circle) and factor.period == "auto" for factor in _factors(kernel))
+def with_single_effects(kernel: Expression) -> Expression:
+    """One product of circles, and each of them on its own beside it.
 
-
-def with_found_periods(kernel: Expression, fitted: FittedTorusGP, *, alone: bool = False) -> Expression:
-    """An expression with the periods that a fit of it found or learned, which stay as they are.
-
-    Parameters
-    ----------
-    kernel : Expression
-        What was fitted.
-    fitted : FittedTorusGP
-        The fit.
-    alone : bool, default=False
-        Leave out all terms but the first.
-
-    Returns
-    -------
-    Expression
+    With correlated noise quick components are known much better than slow ones. They would decide alone how smooth
+    everything is along a slow circle, such as the year, if its own effect had no variance and length scale of its own.
     """
-    found = {}
-    for factor, axes, _ in _fitted_factors(kernel, fitted):
-        if isinstance(factor, Circle) and factor.learns_period:
-            found[id(factor)] = float(np.atleast_1d(fitted.parameters.period)[axes[0]])
-
-    def changed(factor):
-        if id(factor) not in found:
-            return factor
-        return replace(factor, period=found[id(factor)], period_bounds=None)
-
-    return _mapped(kernel.terms[0] if alone else kernel, changed)
-
-
-def with_learned_scales(kernel: Expression, fitted: FittedTorusGP) -> Expression:
-    """An expression whose length scales start where those of a fit of it ended."""
-    scales = iter([scale for _, _, scale in _fitted_factors(kernel, fitted)])
-
-    def changed(factor):
-        scale = float(next(scales)[0])
-        if isinstance(factor, Category):
-            return replace(factor, correlation=scale / (1 + scale)) if factor.correlation else factor
-        return replace(factor, length_scale=scale)
-
-    return _mapped(kernel, changed)
-
-
-def _fitted_factors(kernel: Expression, fitted: FittedTorusGP) -> Iterator[tuple[Factor, tuple[int, ...], Any]]:
-    """Factors of an expression in their order, with the axes and the length scales that they have in a fit."""
-    products = [term for term in kernel.terms if isinstance(term, Product)]
-    scales = fitted.prior.scales(fitted.parameters)
-    for term, fitted_term, values in zip(products, fitted.prior.terms, scales, strict=True):
-        place = 0
-        for factor, fitted_factor in zip(term.factors, fitted_term.factors, strict=True):
-            count = len(fitted_factor.length_scale)
-            yield factor, fitted_factor.axes, values[place : place + count]
-            place += count
+    if len(kernel.terms) > 1 or not isinstance(kernel.terms[0], Product):
+        return kernel
+    product = kernel.terms[0]
+    are_known = all(isinstance(one, Circle) and one.period != "auto" for one in product.factors)
+    if len(product.factors) == 1 or not are_known or product.max_interaction is not None:
+        return kernel
+    return Sum((product, *(Product((factor,)) for factor in product.factors)))
 
 
 def _slopes(expression: Expression) -> list[Slope]:

@@ -75,6 +75,7 @@ def find_problems(table, rows):
     # what follows from a cause that is told is not told, too
     own = [Finding(PROBLEM, "data", text) for text in _of_outliers(outliers)]
     told += own or [Finding(NOTE, "data", text) for text in _of_error_bars(table)]
+    told += [] if few else [Finding(NOTE, "model", text) for text in _of_runs(table)]
     quiet = []
     if table.scores_ is not None:
         found = _of_scores(table, bool(few), outliers is not None)
@@ -82,6 +83,20 @@ def find_problems(table, rows):
         if table.scores_.intervals == "far too narrow" and not found:
             quiet = [Finding(PROBLEM, "predictions", _too_narrow(table.scores_))]
     return told, quiet + _of_naive(table) + model_findings(table.model_)
+
+
+def _of_runs(table):
+    """Errors that are correlated for longer than the rows can tell."""
+    process = table.model_.fitted_.noise_process
+    if process is None or not process.autocovariance.is_cut_off:
+        return []
+    hint = f"If the level changes steadily, {word('slope')} takes that into account."
+    if table.inputs_.has_time_slope:
+        hint = "Does the level move in other ways than along a line?"
+    return [
+        f"Errors come in runs longer than {process.autocovariance.n_lags} rows, longer than {table.n_rows_} rows can "
+        f"tell: standard errors of slow effects may be too small. {hint}"
+    ]
 
 
 def _of_length_scales(table):

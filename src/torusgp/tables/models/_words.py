@@ -17,7 +17,6 @@ _WORDS = {
         "terms='circle({0}, auto) + circle({0}, auto)'",
         '--terms "circle({0}, auto) + circle({0}, auto)"',
     ),
-    "redundancy": ("redundancy", "--redundancy"),
     "drop_missing": ("drop_missing=True", "--drop-missing"),
     "horizon": ("horizon={0!r}", "--horizon {0}"),
     "origins": ("origins={0}", "--origins {0}"),

@@ -3,7 +3,7 @@
 import numpy as np
 
 from torusgp.views.analysis import sobol_indices
-from torusgp.views.plotting._base import OKABE_ITO, import_pyplot
+from torusgp.views.plotting._base import OKABE_ITO, import_pyplot, to_regressor
 
 # By the number of dimensions; the last is what shares a bar. Hatches, so that colour alone does not carry the meaning.
 _KINDS = (
@@ -93,7 +93,7 @@ class AttributionDisplay:
 
         Parameters
         ----------
-        estimator : TorusGPRegressor
+        estimator : TorusGPRegressor or TableModel
             Fitted regressor.
         max_order, n_samples, random_state
             See :func:`torusgp.views.analysis.sobol_indices`.
@@ -104,6 +104,7 @@ class AttributionDisplay:
         -------
         AttributionDisplay
         """
+        estimator = to_regressor(estimator)
         indices = sobol_indices(estimator, max_order=max_order, n_samples=n_samples, random_state=random_state)
         return cls.from_indices(indices, coverage=coverage, output=output)
 

@@ -27,6 +27,19 @@ def name_function(estimator):
     return f"{scale} of target" if scale else "target"
 
 
+def to_regressor(estimator):
+    """The regressor of a table model, or the estimator itself."""
+    return getattr(estimator, "model_", estimator)
+
+
+def to_rows(estimator, X, y=None):
+    """Regressor, inputs and targets: of a table model, those that it reads from a table."""
+    if not hasattr(estimator, "model_") or not hasattr(estimator, "read"):
+        return estimator, X, y
+    X, read = estimator.read(X)
+    return estimator.model_, X, read if y is None else y
+
+
 def signed_frequencies(index_set):
     """Frequencies of both signs, of shape (n_components, dimension), the zero vector first."""
     half = index_set.frequencies

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
-from torusgp.views.plotting._base import OKABE_ITO, import_pyplot
+from torusgp.views.plotting._base import OKABE_ITO, import_pyplot, to_rows
 
 _INSIDE = 1e-16, 1 - 1e-16  # probabilities whose normal quantiles are finite
 _LEVELS = np.concatenate([np.arange(1, 20) / 20, [0.98, 0.99]])
@@ -70,16 +70,16 @@ class CalibrationDisplay:
         return cls(nominal, coverage, len(needed))
 
     @classmethod
-    def from_estimator(cls, estimator, X, y, *, output=0, levels=None):
+    def from_estimator(cls, estimator, X, y=None, *, output=0, levels=None):
         """Compute the coverage of the predictions of a regressor, on data that it was not fitted to.
 
         Parameters
         ----------
-        estimator : regressor
+        estimator : regressor or TableModel
             Its ``predict`` takes ``return_std=True``. Intervals are those of its likelihood, if it has
             ``predict_cumulative``; of counts and classes randomised, so that they can contain any share.
         X, y : array-like
-            Inputs and observations.
+            Inputs and observations; of a table model a table, which has both.
         output : int, default=0
             Which target, where there are several.
         levels : array-like, optional
@@ -89,6 +89,7 @@ class CalibrationDisplay:
         -------
         CalibrationDisplay
         """
+        estimator, X, y = to_rows(estimator, X, y)
         return cls._from_residuals(quantile_residuals(estimator, X, y, output)[1], levels)
 
     def plot(self, ax=None, *, confidence=0.95, **kwargs):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from torusgp.views.analysis import effect
-from torusgp.views.plotting._base import import_pyplot, name_function
+from torusgp.views.plotting._base import import_pyplot, name_function, to_regressor
 from torusgp.views.plotting._functions import draw_function, draw_map, map_styles, set_axis
 
 
@@ -65,7 +65,7 @@ class EffectDisplay:
 
         Parameters
         ----------
-        estimator : TorusGPRegressor
+        estimator : TorusGPRegressor or TableModel
             Fitted regressor.
         dimensions : int, str or pair of these
             One or two dimensions, by position or name.
@@ -83,6 +83,7 @@ class EffectDisplay:
         -------
         EffectDisplay
         """
+        estimator = to_regressor(estimator)
         found = effect(estimator, dimensions, joint=joint, grid=grid, n_points=n_points)
         if len(found.names) > 2:
             raise ValueError(f"An effect of one or two dimensions can be drawn, got {len(found.names)}: {found.names}.")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from torusgp.views.dimensions import to_levels
-from torusgp.views.plotting._base import import_pyplot, name_function
+from torusgp.views.plotting._base import import_pyplot, name_function, to_regressor
 from torusgp.views.plotting._functions import draw_function, draw_map, map_styles, set_axis
 
 _CURVE_POINTS, _MAP_POINTS = 201, 41
@@ -87,7 +87,7 @@ class PartsDisplay:
 
         Parameters
         ----------
-        estimator : TorusGPRegressor
+        estimator : TorusGPRegressor or TableModel
             Fitted regressor.
         terms : str or sequence of str, optional
             Names of terms, as in ``term_names_``; by default all that depend on one or two inputs.
@@ -105,6 +105,7 @@ class PartsDisplay:
         -------
         PartsDisplay
         """
+        estimator = to_regressor(estimator)
         fitted = estimator.fitted_
         names = fitted.prior.torus.names if names is None else tuple(names)
         if len(names) != len(fitted.prior.torus.names):

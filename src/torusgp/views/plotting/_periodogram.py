@@ -4,7 +4,7 @@ import numpy as np
 
 from torusgp.kernels.lattices import lattice_points
 from torusgp.views.dimensions import periodic_cell
-from torusgp.views.plotting._base import LINES, MARKERS, OKABE_ITO, add_colour_bar, import_pyplot
+from torusgp.views.plotting._base import LINES, MARKERS, OKABE_ITO, add_colour_bar, import_pyplot, to_regressor
 
 _MOST_HARMONICS = 5  # of each period, marked along a line
 _MOST_MARKERS = 600  # reciprocal lattice points drawn on a map; more would hide it
@@ -81,7 +81,7 @@ class PeriodogramDisplay:
 
         Parameters
         ----------
-        estimator : TorusGPRegressor
+        estimator : TorusGPRegressor or TableModel
             Fitted with ``period="auto"``.
         names : sequence of str, optional
             Names of the inputs; by default those of the columns it was fitted to.
@@ -90,6 +90,7 @@ class PeriodogramDisplay:
         -------
         PeriodogramDisplay
         """
+        estimator = to_regressor(estimator)
         if getattr(estimator, "period_search_", None) is None:
             raise ValueError("The regressor searched no period: fit it with period='auto', or use find_period.")
         periodogram, torus = estimator.period_search_.periodogram, estimator.fitted_.prior.torus

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from torusgp.estimators.regressor import TorusGPRegressor
-from torusgp.views.plotting._base import OKABE_ITO, import_pyplot
+from torusgp.views.plotting._base import OKABE_ITO, import_pyplot, to_regressor, to_rows
 
 _MOST_MARKERS = 1000  # observations drawn on a map; more would hide it
 
@@ -82,12 +82,12 @@ class PredictionDisplay:
 
         Parameters
         ----------
-        estimator : TorusGPRegressor or BayesianFeatureRegressor
+        estimator : TorusGPRegressor, BayesianFeatureRegressor or TableModel
             Fitted regressor; its ``predict`` takes ``return_std`` and ``include_noise``. The band of a line has the
             quantiles of its likelihood as ends, if it has ``predict_quantiles``, else those of a normal distribution.
         X : array-like of shape (n_samples, n_features), optional
-            Observations: they give the ranges of the inputs and the values at which others are held. They are drawn
-            if no other input is held, since only then do they lie on the slice.
+            Observations, of a table model a table: they give the ranges of the inputs and the values at which others
+            are held. They are drawn if no other input is held, since only then do they lie on the slice.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
             Their targets.
         features : int, str or pair of these, optional
@@ -110,6 +110,10 @@ class PredictionDisplay:
         -------
         PredictionDisplay
         """
+        if X is None:
+            estimator = to_regressor(estimator)
+        else:
+            estimator, X, y = to_rows(estimator, X, y)
         if not 0 < coverage < 1:
             raise ValueError(f"coverage must lie between 0 and 1, got {coverage!r}.")
         X = None if X is None else np.asarray(X)

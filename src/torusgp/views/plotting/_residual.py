@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from torusgp.views.plotting._base import OKABE_ITO, import_pyplot
+from torusgp.views.plotting._base import OKABE_ITO, import_pyplot, to_rows
 from torusgp.views.plotting._calibration import quantile_residuals, standardised_residuals
 
 _MOST_MARKERS = 5000
@@ -55,16 +55,16 @@ class ResidualDisplay:
         return cls(np.asarray(y_mean, dtype=float), standardised_residuals(y_true, y_mean, y_std))
 
     @classmethod
-    def from_estimator(cls, estimator, X, y, *, output=0):
+    def from_estimator(cls, estimator, X, y=None, *, output=0):
         """Compute residuals of a regressor, on data that it was not fitted to.
 
         Parameters
         ----------
-        estimator : regressor
+        estimator : regressor or TableModel
             Its ``predict`` takes ``return_std=True``. Residuals of likelihoods other than the normal one are normal
             quantiles of the probability of an observation up to the one there is, of counts and classes randomised.
         X, y : array-like
-            Inputs and observations.
+            Inputs and observations; of a table model a table, which has both.
         output : int, default=0
             Which target, where there are several.
 
@@ -72,6 +72,7 @@ class ResidualDisplay:
         -------
         ResidualDisplay
         """
+        estimator, X, y = to_rows(estimator, X, y)
         return cls(*quantile_residuals(estimator, X, y, output))
 
     def plot(self, ax=None, **kwargs):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from torusgp.views.plotting._base import OKABE_ITO, import_pyplot
+from torusgp.views.plotting._base import OKABE_ITO, import_pyplot, to_regressor
 from torusgp.views.selection import SelectionSummary, selection_summary
 
 
@@ -42,7 +42,7 @@ class SelectionDisplay:
 
         Parameters
         ----------
-        estimator : TorusGPRegressor
+        estimator : TorusGPRegressor or TableModel
             Fitted with ``index_set="learned"``.
         output : int, default=0
             Which target, where there are several.
@@ -53,6 +53,7 @@ class SelectionDisplay:
         -------
         SelectionDisplay
         """
+        estimator = to_regressor(estimator)
         return cls(selection_summary(estimator, output=output, n_interactions=n_interactions))
 
     def plot(self, axes=None):

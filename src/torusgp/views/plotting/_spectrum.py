@@ -3,7 +3,7 @@
 import numpy as np
 
 from torusgp.engine.inference import evidence
-from torusgp.views.plotting._base import OKABE_ITO, import_pyplot
+from torusgp.views.plotting._base import OKABE_ITO, import_pyplot, to_regressor
 
 
 class SpectrumDisplay:
@@ -56,7 +56,7 @@ class SpectrumDisplay:
 
         Parameters
         ----------
-        estimator : TorusGPRegressor
+        estimator : TorusGPRegressor or TableModel
             Fitted regressor.
         output : int, default=0
             Which target, where there are several.
@@ -65,6 +65,7 @@ class SpectrumDisplay:
         -------
         SpectrumDisplay
         """
+        estimator = to_regressor(estimator)
         fitted = estimator.fitted_
         n_fourier = fitted.n_fourier  # plain columns come after these, and have no frequency
         prior, noise = fitted.prior_variances[:, output], fitted.noise_variance[output]

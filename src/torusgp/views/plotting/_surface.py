@@ -3,7 +3,7 @@
 import numpy as np
 
 from torusgp.surfaces._field import Field
-from torusgp.views.plotting._base import OKABE_ITO, import_pyplot
+from torusgp.views.plotting._base import OKABE_ITO, import_pyplot, to_regressor
 
 _MARKS = ((0, "o", "minimum"), (1, "X", "saddle point"), (2, "^", "maximum"))
 
@@ -51,7 +51,7 @@ class SurfaceDisplay:
 
         Parameters
         ----------
-        estimator : TorusGPRegressor or FittedTorusGP
+        estimator : TorusGPRegressor, TableModel or FittedTorusGP
             Fitted model of two circles or lines.
         X : array-like of shape (n_samples, 2), optional
             Inputs of the data, to be drawn.
@@ -78,6 +78,7 @@ class SurfaceDisplay:
         >>> float(display.grid[0].min()), float(display.grid[0].max())
         (-180.0, 180.0)
         """
+        estimator = to_regressor(estimator)
         field = Field(estimator, output)
         domain = field.domain
         if domain.dimension != 2 or np.count_nonzero(domain.cell - np.diag(np.diag(domain.cell))):
