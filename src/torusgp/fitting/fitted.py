@@ -136,7 +136,7 @@ class FittedTorusGP:
         n_samples = float(self.statistics.n_samples)
         if self.moments is None:
             return n_samples
-        known = 1 - self.posterior.shares(0)
+        known = 1 - self._learned_posterior.shares(0)
         known[0] = 0.0  # the constant, which is known whatever the noise
         plain = np.diagonal(self.gram)
         known[plain <= 0] = 0.0  # as a sine that vanishes on all rows
@@ -266,10 +266,6 @@ class FittedTorusGP:
             is_noise = np.concatenate([np.full(int(parameters.entry(n).learned.sum()), n == NOISE) for n in parameters])
             centre, parameters = centre[~is_noise], parameters.with_given(NOISE)
         return replace(self, parameters=parameters, centre=centre, _predictors={})
-
-    def as_learned(self) -> FittedTorusGP:
-        """The same model that takes what was learned as certain."""
-        return self if self.centre is None else replace(self, centre=None, _predictors={})
 
     def with_compute(self, compute: Compute) -> FittedTorusGP:
         """The same model, whose predictions are computed in another way."""
