@@ -6,7 +6,7 @@ python -m benchmarks [enumeration] [feature_map] [engine [--quick]] [inputs [par
                      [periods [part ...] [--seeds N] ...] [open [part ...]]
                      [learned [part ...] [--seeds N]] [likelihoods [part ...] [--simulations N]]
                      [tables [part ...]]
-                     [forecasts [part ...] [--simulations N]]
+                     [forecasts [part ...] [--simulations N]] [noise [part ...] [--simulations N] [--rows N]]
                      [gpu [--device D] [--quick]] [page]
                      [calibration [--sets N] [--rows N ...] [--dimensions D ...] [--quick]]
 """
@@ -22,6 +22,7 @@ BY_NAME = (
     "likelihoods",
     "tables",
     "forecasts",
+    "noise",
     "calibration",
     "gpu",
     "page",
@@ -38,6 +39,7 @@ TAKE_ARGUMENTS = (
     "likelihoods",
     "tables",
     "forecasts",
+    "noise",
     "calibration",
     "gpu",
 )

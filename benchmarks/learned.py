@@ -3,7 +3,7 @@
 Parts: recovery (frequencies of made functions of eight angles), arm (the end of a robot arm of eight joints),
 electricity (demand from axes alone, needs TORUSGP_DATA), auto (evidence of "auto" beside larger numbers of
 components), coverage (of the function, by intervals), default (adaptive and learned sets, and budgets, in one to ten
-dimensions), exact (an exact process on the same rows of the arm).
+dimensions), exact (an exact process on the same rows of the arm), device (20,001 components, needs a GPU).
 
     python -m benchmarks learned                       # all, hours
     python -m benchmarks learned recovery --seeds 5
@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.engine import figure, format_table
 from benchmarks.open.common import locate, log_losses, r2, timed_fit
-from torusgp import Category, Circle, Line, TorusGPRegressor, TorusKernel
+from torusgp import Category, Circle, Line, Torch, TorusGPRegressor, TorusKernel
 from torusgp.engine.basis import columns
 from torusgp.kernels.index_sets import adaptive
 
@@ -74,13 +74,18 @@ def end_of_arm(angles):
     return np.linalg.norm(position - 0.1, axis=1)
 
 
-def arm_rows(n_rows, n_test=4000):
+ARM_NOISE = 0.05  # standard deviation, of distances of standard deviation one
+
+
+def arm_rows(n_rows, n_test=4000, with_truth=False):
     """Angles of the joints and distances with a little noise; the rows held out do not depend on how many there are."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-np.pi, np.pi, (40_000, 8))
-    y = end_of_arm(X)
-    y = (y - y.mean()) / y.std() + 0.05 * rng.normal(size=len(y))
-    return X[:n_rows], y[:n_rows], X[-n_test:], y[-n_test:]
+    truth = end_of_arm(X)
+    truth = (truth - truth.mean()) / truth.std()
+    y = truth + ARM_NOISE * rng.normal(size=len(truth))
+    rows = X[:n_rows], y[:n_rows], X[-n_test:], y[-n_test:]
+    return (*rows, truth[-n_test:]) if with_truth else rows
 
 
 def arm(seeds, n_rows=36_000):
@@ -131,6 +136,30 @@ def exact(seeds, n_rows=4000):
         figure("exact: error", errors[1]),
         figure("learned over exact: error", errors[0] / errors[1], at_most=1.1),
         figure("learned over exact: time", (middle - start) / (end - middle), at_most=1 / 3),
+    ]
+
+
+def device(seeds, n_components=20_001):
+    """The arm with very many components on a GPU."""
+    import torch
+
+    if not torch.cuda.is_available():
+        return [figure("left out: there is no GPU", np.nan)]
+    X, y, X_test, y_test = arm_rows(36_000)
+    torch.cuda.reset_peak_memory_stats()
+    start = time.perf_counter()
+    model = TorusGPRegressor(
+        period=TURN, index_set="learned", n_components=n_components, backend=Torch("cuda"), verbose=1
+    ).fit(X, y)
+    seconds = time.perf_counter() - start
+    mean, std = model.predict(X_test, return_std=True)
+    return [
+        figure("components", model.index_set_.n_components),
+        figure("error", np.sqrt(np.mean((y_test - mean) ** 2))),
+        figure("log loss", log_losses(y_test, mean, std).mean()),
+        figure("in 95 % intervals", np.mean(np.abs(y_test - mean) < 1.96 * std)),
+        figure("fit (s)", seconds),
+        figure("memory of the GPU (GiB)", torch.cuda.max_memory_allocated() / 2**30),
     ]
 
 
@@ -288,7 +317,7 @@ def regressor(size, index_set="learned", family="squared_exponential"):
     return TorusGPRegressor(family, period=TURN, index_set=index_set, n_components=size, n_threads=1)
 
 
-PARTS = {one.__name__: one for one in (recovery, arm, exact, electricity, auto, default, coverage)}
+PARTS = {one.__name__: one for one in (recovery, arm, exact, device, electricity, auto, default, coverage)}
 
 
 def main(arguments=None):

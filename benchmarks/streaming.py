@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.engine import PERIOD, TOLERANCE, _memory, describe_machine, figure, format_table, make_data
 from torusgp import SufficientStatistics, TorusKernel
 from torusgp.data.sources import ArraySource, ChunkSource, CsvSource, ParquetSource
-from torusgp.engine.statistics import count_threads
+from torusgp.engine.backends import count_threads
 from torusgp.kernels.index_sets import hyperbolic_cross
 
 RESULTS = Path(__file__).parent / "results" / "streaming.json"

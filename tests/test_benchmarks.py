@@ -3,17 +3,19 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from benchmarks import open as open_models
 from benchmarks import page, scaling
 from benchmarks.engine import PeriodicProduct
+from benchmarks.noise import simulations, tides
 from benchmarks.open import births, co2, star
 from benchmarks.peers import arms, comparison, problems, runner
 from benchmarks.peers.common import N_BLOCKS, blocks, held_out, on_circles, some_rows
 from benchmarks.peers.outcomes import outcomes, wins
 from benchmarks.peers.report import number
-from torusgp import TorusKernel, mean_negative_log_loss
+from torusgp import Circle, TorusGPRegressor, TorusKernel, mean_negative_log_loss
 from torusgp.kernels.resolve import resolve
 from torusgp.kernels.sums import SumKernel
 
@@ -362,3 +364,23 @@ class TestOpenModels:
         mean, error = births.paired_difference(np.append(first, 99.0), np.zeros(22))  # a day of no whole week
         assert mean == pytest.approx(2.0)
         assert error == pytest.approx(1 / np.sqrt(3))
+
+
+def test_simulated_series_of_correlated_noise_in_small_form():
+    results = [simulations.simulate(kind, 140, seed) for seed, kind in enumerate(simulations.KINDS.values())]
+    assert all(0 <= effects <= 1 and inside.shape == (6,) for effects, inside in results)
+    assert np.mean([inside for _, inside in results]) > 0.7
+
+
+def test_tidal_lines_are_told_by_their_multiples():
+    hours = np.arange(24.0 * 120)
+    day, month = tides.PERIODS["day"], tides.PERIODS["month"]
+    level = np.cos(4 * np.pi * hours / day) + 0.3 * np.sin(2 * np.pi * hours * (1 / day - 1 / month))
+    circles = [Circle("time", period) for period in tides.PERIODS.values()]
+    level = level + 0.1 * np.random.default_rng(0).normal(size=len(hours))
+    model = TorusGPRegressor(circles[0] * circles[1] * circles[2] * circles[3], n_components=101)
+    found = tides.constituents(model.fit(pd.DataFrame({"time": hours}), level), hours.mean())
+    assert [multiples for multiples, _, _ in found[:2]] == [(2, 0, 0), (1, -1, 0)]
+    for (_, amplitude, error), truth in zip(found, (1.0, 0.3), strict=False):
+        assert abs(amplitude - truth) < 5 * error < 0.1
+    assert (len(tides.STANDARD.split()), len(tides.MORE.split())) == (37, 23)

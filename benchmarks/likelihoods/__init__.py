@@ -1,4 +1,4 @@
-"""Counts, classes, outliers and noise that changes: cost, coverage and scores; on one thread.
+"""Counts, classes, outliers and noise that changes: cost, coverage and scores; on one thread, but for coverage.
 
 Parts: counts (a million rows, beside one bare transform and GPyTorch's variational process), coverage (of the function,
 in simulations), outliers (rows far off), noise (that changes by hour), bicycles (hourly counts, beside Poisson

@@ -115,10 +115,10 @@ def describe(settings):
         "gradients",
         GPYTORCH_EXACT: f"`ExactGP` on the same {exact} rows; the same kernel, in double precision, by Cholesky "
         "factors; L-BFGS with strong Wolfe conditions",
-        GPYTORCH_SVGP: f"`ApproximateGP` on all rows; the same kernel, {settings.n_inducing} inducing points that are "
-        "learned, batches of 1,000 rows, natural gradients (rate 0.1) and Adam (0.02); rates are divided by ten when "
-        "the loss is flat, and it ends when that happens again or after "
-        f"{settings.variational_seconds:g} s",
+        GPYTORCH_SVGP: f"`ApproximateGP` on all rows; the same kernel, {settings.n_inducing} inducing points (1,000 on "
+        "the arm) that are learned, batches of 1,000 rows, natural gradients (rate 0.1) and Adam (0.02); rates are "
+        "divided by ten when the loss is flat, and it ends when that happens again or after "
+        f"{settings.variational_seconds:g} s (240 s on the arm)",
         RANDOM: f"`RBFSampler` and `BayesianRidge` {features}",
         NYSTROEM: f"`Nystroem` and `BayesianRidge` {features}",
         BOOSTING: f"`HistGradientBoostingRegressor` on cosines and sines; {settings.boosting_draws} settings drawn of "

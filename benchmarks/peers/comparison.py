@@ -13,7 +13,7 @@ import argparse
 import json
 import platform
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -39,6 +39,7 @@ class Case:
     names: tuple
     sizes: tuple = (None,)
     n_test: int | None = problems.N_TEST
+    settings: dict = field(default_factory=dict)  # that differ from those of the other cases
 
 
 CASES = (
@@ -48,11 +49,13 @@ CASES = (
     Case("electricity", None, (*ALL, arms.TORUS_IN_ORDER), n_test=None),
     Case("ring", 20_000, ALL, (None, 801)),
     Case("ring", 100_000, FEATURES, (801,)),
+    Case("arm", 36_000, ON_ALL_ROWS, (None,), 4_000, {"n_inducing": 1_000, "variational_seconds": 240.0}),
 )
 QUICK_CASES = (
     Case("toy", 500, ALL, n_test=500),
     Case("electricity", 1_000, (*ALL, arms.TORUS_IN_ORDER), n_test=500),
     Case("ring", 500, ALL, (None, 101), n_test=500),
+    Case("arm", 500, ON_ALL_ROWS, n_test=500),
 )
 
 
@@ -82,7 +85,10 @@ def run(cases, settings, n_turns, save, report=print):
             names = [name for name in names if name != arms.TORUS_FEW_ROWS]
         with threadpool_limits(1):
             rows, failures = runner.compare(
-                problem, arms.make_arms(problem.period, settings, names, case.sizes), n_turns, report
+                problem,
+                arms.make_arms(problem.period, replace(settings, **case.settings), names, case.sizes),
+                n_turns,
+                report,
             )
             made = problem.truth_test is not None  # and its rows are independent
             correlation = 0.0 if made else runner.residual_correlation(problem, ours.Torus(problem.period))
@@ -96,7 +102,7 @@ def run(cases, settings, n_turns, save, report=print):
                 "rows": len(problem.X),
                 "held-out rows": len(problem.X_test),
                 "dimension": problem.X.shape[1],
-                "noise std": problems.NOISE_STD if made else None,
+                "noise std": problem.noise_std,
                 "residual correlation": correlation,
                 "seconds": time.perf_counter() - start,
                 "results": rows,

@@ -1,9 +1,10 @@
-"""The problems on which methods are compared: two made functions on a torus, and demand for electricity."""
+"""The problems on which methods are compared: made functions on a torus, a robot arm, and demand for electricity."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from benchmarks.learned import ARM_NOISE, arm_rows
 from torusgp import datasets
 
 N_TEST = 10_000  # rows of a made problem that are held out
@@ -21,6 +22,7 @@ class Problem:
     X_test: np.ndarray
     y_test: np.ndarray
     truth_test: np.ndarray | None = None  # held-out values without noise, where they are known
+    noise_std: float | None = None  # where it is known
 
 
 class MissingDataError(Exception):
@@ -49,7 +51,8 @@ def make_rows(function, dimension, n_samples, random_state):
 
 def _made(name, function, dimension, n_samples, n_test):
     X, y, _ = make_rows(function, dimension, n_samples, random_state=0)
-    return Problem(name, np.ones(dimension), X, y, *make_rows(function, dimension, n_test, random_state=1))
+    held_out = make_rows(function, dimension, n_test, random_state=1)
+    return Problem(name, np.ones(dimension), X, y, *held_out, NOISE_STD)
 
 
 def toy(n_samples, n_test=N_TEST):
@@ -60,6 +63,11 @@ def toy(n_samples, n_test=N_TEST):
 def ring(n_samples, n_test=N_TEST):
     """Six inputs with interactions of two and three."""
     return _made("ring", ring_function, 6, n_samples, n_test)
+
+
+def arm(n_samples, n_test=4_000):
+    """Eight joints of a robot arm and the distance of its end from a point."""
+    return Problem("arm", np.full(8, 2 * np.pi), *arm_rows(n_samples, n_test, with_truth=True), ARM_NOISE)
 
 
 def electricity(n_samples=None, n_test=None):
@@ -81,9 +89,10 @@ def _spread(n_all, n_some):
     return np.arange(n_all) if n_some is None else np.linspace(0, n_all - 1, min(n_some, n_all)).round().astype(int)
 
 
-PROBLEMS = {"toy": toy, "electricity": electricity, "ring": ring}
+PROBLEMS = {"toy": toy, "electricity": electricity, "ring": ring, "arm": arm}
 TITLES = {
     "toy": "Two inputs whose effects do not add up",
     "electricity": "Demand for electricity by hour, weekday and day of the year",
     "ring": "Six inputs with interactions of two and three",
+    "arm": "Eight joints of a robot arm",
 }

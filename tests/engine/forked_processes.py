@@ -55,7 +55,7 @@ class Work:
         return (self.sums.empty().update(self.X, self.y) + self.sums).linear()[0].gram
 
     def share_transforms(self):
-        with patch("torusgp.engine.statistics._SMALL_GRID", 1):
+        with patch("torusgp.engine.summed._SMALL_GRID", 1):
             return self.add_rows()
 
     def count_threads(self):

@@ -227,7 +227,7 @@ def test_a_set_by_name_is_refused():
 @pytest.mark.parametrize("n_threads", [2, 3])
 def test_sums_do_not_depend_on_the_number_of_threads(n_threads, monkeypatch):
     """Blocks of rows are summed by threads and added in order, so not even rounding depends on who did it."""
-    monkeypatch.setattr("torusgp.engine.statistics._BLOCK_ROWS", 100)
+    monkeypatch.setattr("torusgp.engine.summed._BLOCK_ROWS", 100)
     rng = np.random.default_rng(0)
     X, y = rng.uniform(size=(1050, 2)), rng.normal(size=(1050, 2))
     one, several = (
@@ -241,7 +241,7 @@ def test_sums_do_not_depend_on_the_number_of_threads(n_threads, monkeypatch):
 
 
 def test_large_grids_share_their_threads(monkeypatch):
-    monkeypatch.setattr("torusgp.engine.statistics._SMALL_GRID", 1)
+    monkeypatch.setattr("torusgp.engine.summed._SMALL_GRID", 1)
     X, y = make_rows()
     shared = SufficientStatistics(SET, PERIOD, n_outputs=2, backend="finufft", n_threads=2).update(X, y)
     assert_same(shared, gather(X, y, "finufft"), 1e-10)
@@ -257,7 +257,7 @@ class TestRowsAreCountedWhereTheyAreSummed:
         return SufficientStatistics(SET, PERIOD, n_outputs=2, backend=backend, device=device)
 
     def test_by_sums(self, backend, monkeypatch):
-        monkeypatch.setattr("torusgp.engine.statistics._BLOCK_ROWS", 7)
+        monkeypatch.setattr("torusgp.engine.summed._BLOCK_ROWS", 7)
         statistics = self.make(backend).update(*make_rows(), sample_weight=np.arange(N))
         assert statistics._sums.n_rows == N
         assert (statistics + statistics)._sums.n_rows == 2 * N
@@ -276,7 +276,7 @@ class TestRowsAreCountedWhereTheyAreSummed:
 
     def test_an_update_that_was_broken_off_leaves_nothing_to_use(self, backend, monkeypatch):
         statistics, other = self.make(backend).update(*make_rows()), self.make(backend).update(*make_rows())
-        monkeypatch.setattr("torusgp.engine.statistics._BLOCK_ROWS", 40)
+        monkeypatch.setattr("torusgp.engine.summed._BLOCK_ROWS", 40)
         add_chunk = type(statistics._sums).add_weighted
 
         def break_off(sums, phases, *rest):

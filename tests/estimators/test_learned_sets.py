@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from torusgp import Category, Circle, Line, Slope, TorusGPRegressor, TorusKernel
+from tests.engine.backends.devices import DEVICES, check_device
+from torusgp import Category, Circle, Line, Slope, Torch, TorusGPRegressor, TorusKernel
 from torusgp.engine.basis import columns
 from torusgp.fitting.rows import Rows
 from torusgp.fitting.selection import split
@@ -168,6 +169,16 @@ def test_several_outputs_weights_and_noise_scales():
     model = learned(n_components=201).fit(X, Y, sample_weight=rng.integers(1, 3, 2000), noise_scale=scale)
     assert set(FREQUENCIES) <= found(model)
     assert model.predict(X).shape == (2000, 2)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_device_learns_the_same_set(device):
+    check_device(device)
+    X, y = waves(FREQUENCIES[:4], 800, 0.5)
+    model = learned(n_components=61).fit(X, y)
+    there = learned(n_components=61, backend=Torch(device)).fit(X, y)
+    assert found(there) == found(model)
+    np.testing.assert_allclose(there.predict(X[:50]), model.predict(X[:50]), rtol=1e-6, atol=1e-6)
 
 
 def test_a_stream_has_the_set_of_its_sample():

@@ -54,3 +54,16 @@ def test_bounds_of_the_noise_are_checked():
     X, y = make_rows()
     model = TorusGPRegressor(period=[1, 2], n_components=61, noise_variance_bounds=(0.5, 0.7)).fit(X, y)
     assert 0.5 * (1 - 1e-9) <= model.noise_variance_ <= 0.75  # what the set leaves out is added
+
+
+def test_a_device_with_transforms_fits_rows_and_streams():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(3000, 2))
+    y = np.cos(2 * np.pi * X[:, 0]) + 0.1 * rng.normal(size=3000)
+    plain, there = (
+        TorusGPRegressor(period=1.0, n_components=31, backend=backend).fit(X, y) for backend in ("auto", Torch("cpu"))
+    )
+    np.testing.assert_allclose(there.predict(X[:20]), plain.predict(X[:20]), rtol=1e-6)
+    chunks = [(X[:1000], y[:1000]), (X[1000:], y[1000:])]
+    stream = TorusGPRegressor(period=1.0, n_components=31, backend=Torch("cpu")).fit(chunks)
+    np.testing.assert_allclose(stream.predict(X[:20]), plain.predict(X[:20]), atol=1e-3)

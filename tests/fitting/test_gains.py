@@ -9,7 +9,7 @@ from torusgp import Category, Circle, Line, Slope
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.fitting import gains as module
 from torusgp.fitting.gains import RowGains, RowModel, SumGains, paying
-from torusgp.fitting.learning import sum_over_outputs
+from torusgp.fitting.learning import evidences
 from torusgp.fitting.prior import NOISE
 from torusgp.fitting.rows import Compute, Rows, RowSource
 from torusgp.kernels.candidates import Patterns
@@ -53,8 +53,9 @@ def model_of(patterns, rows, prior, parameters):
     index_set = patterns.to_index_set()
     linear = statistics_of(rows, parameters, index_set).linear(index_set)[0]
     variances = prior.variances(parameters, index_set.frequencies)
-    total = sum_over_outputs(linear, variances, parameters[NOISE])
-    return RowModel(prior, True, index_set, parameters, total.results, rows), total.log_evidence
+    results = evidences(linear, variances, parameters[NOISE])
+    log_evidence = sum(one.log_evidence for one in results)
+    return RowModel(prior, True, index_set, parameters, results, rows), log_evidence
 
 
 def row_gains(prior, **compute):

@@ -53,6 +53,41 @@ def test_the_gradient_in_every_parameter_is_the_difference_of_the_evidence():
             assert gradient[name][i] == pytest.approx(difference, rel=1e-6, abs=1e-6), (name, i)
 
 
+def test_the_information_is_that_of_the_covariance_of_the_targets():
+    """With what a small set leaves out counted as noise: y' K^-1 K_i K^-1 K_j K^-1 y / 2, by differences of K."""
+    prior, rows, start = problem(60)
+    index_set = prior.select(start, 61)
+    source = RowSource(rows, prior, Compute(), True, "adaptive")
+    objective = Objective(source, prior, index_set, start, None)
+    columns = source._row_statistics(rows, index_set, start)
+    vector, step = start.to_vector(), 1e-5
+
+    def covariances(vector):
+        here = objective.parameters(vector)
+        variances, noise = prior.variances(here, index_set.frequencies), here["noise_variance"]
+        return [
+            (columns.columns * variances[:, q]) @ columns.columns.T + noise[q] * np.eye(len(rows)) for q in range(2)
+        ]
+
+    expected = np.zeros((len(vector), len(vector)))
+    units = step * np.eye(len(vector))
+    slopes = [
+        [(a - b) / (2 * step) for a, b in zip(covariances(vector + one), covariances(vector - one), strict=True)]
+        for one in units
+    ]
+    for q, covariance in enumerate(covariances(vector)):
+        alpha = np.linalg.solve(covariance, columns.targets[:, q])
+        moved = np.stack([slope[q] @ alpha for slope in slopes])
+        expected += moved @ np.linalg.solve(covariance, moved.T) / 2
+    for found in (objective.at(vector).information, _row_objective(objective, columns).at(vector).information):
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7 * np.abs(expected).max())
+
+
+def _row_objective(objective, rows):
+    """The same in the space of the rows."""
+    return Objective(lambda *_: rows, objective.prior, objective.index_set, objective.start, None)
+
+
 @pytest.mark.parametrize("backend", ["dense", "finufft"])
 def test_the_gradient_of_the_objective_with_a_period_is_its_difference(backend):
     """With what a small set leaves out counted as noise, and a period that moves beside a line and a plain column."""

@@ -7,7 +7,7 @@ import pytest
 
 from tests.expressions import circles, prior_of
 from torusgp import SufficientStatistics
-from torusgp.engine.statistics import MANY_ROWS
+from torusgp.engine.backends import MANY_ROWS
 from torusgp.fitting.prior import NOISE
 from torusgp.fitting.rows import (
     INEXACT,

@@ -307,7 +307,7 @@ def test_errors_cover_the_truth_in_noisy_draws(name, noise):
     values = {index: [known.function(p[None])[0] for p, i in expected if i == index] for index in (0, 1)}
     lowest = [min((p for p, i in expected if i == k), key=lambda p: known.function(p[None])[0]) for k in (0, 1)]
     right, inside, covered = [], [], []
-    for seed in range(100 if known.dimension == 2 else 300):  # the fewer, the more a share is off by chance
+    for seed in range(200 if known.dimension == 2 else 300):
         model = fitted.__wrapped__(name, noise, seed)
         points = find_stationary_points(model)
         right.append(sorted(one.index for one in points) == sorted(i for _, i in expected))
@@ -323,7 +323,7 @@ def test_errors_cover_the_truth_in_noisy_draws(name, noise):
         covered.append(abs(height - (min(values[1]) - min(values[0]))) < 1.96 * std)
     assert np.mean(right) >= 0.9
     assert np.mean(np.concatenate(inside)) >= 0.9
-    assert 0.9 <= np.mean(covered) <= 0.98
+    assert 0.9 <= np.mean(covered) <= 0.98  # 97 %, and the error of a share of so many draws
 
 
 @pytest.mark.slow

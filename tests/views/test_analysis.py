@@ -360,7 +360,7 @@ class TestEffects:
     def test_many_points_are_worked_on_in_parts(self, monkeypatch):
         model = small_model(2)
         whole = effect(model, (0, 1))
-        monkeypatch.setattr("torusgp.views.analysis._CHUNK_ENTRIES", 100)
+        monkeypatch.setattr("torusgp.views.effect_series._CHUNK_ENTRIES", 100)
         parts = effect(model, (0, 1))
         np.testing.assert_allclose(parts.mean, whole.mean, atol=ROUNDING)
         np.testing.assert_allclose(parts.std, whole.std, atol=ROUNDING)

@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torusgp.views.numbers import MINUS, TIMES, count, listed, number, percent, quantity, signed, with_error
+from torusgp.views.numbers import TIMES, count, listed, number, percent, quantity, signed, with_error
 
 
 def to_number(text):
     """The first number in a text, as people read them."""
-    found = re.search(rf"([{MINUS}+]?[\d,]*\.?\d+)(?: {TIMES} 10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))?", text)
+    found = re.search(rf"([-+]?[\d,]*\.?\d+)(?: {TIMES} 10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))?", text)
     power = (found[2] or "⁰").translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789"))
-    return float(found[1].replace(MINUS, "-").replace(",", "")) * 10.0 ** int(power)
+    return float(found[1].replace(",", "")) * 10.0 ** int(power)
 
 
 reasonable = st.floats(1e-30, 1e30).flatmap(lambda size: st.sampled_from([size, -size]))
@@ -21,7 +21,6 @@ reasonable = st.floats(1e-30, 1e30).flatmap(lambda size: st.sampled_from([size, 
 @given(reasonable, st.integers(2, 9))
 def test_a_number_keeps_its_significant_digits(value, digits):
     assert to_number(number(value, digits)) == pytest.approx(value, rel=0.5000001 * 10.0 ** (1 - digits))
-    assert "-" not in number(value, digits)
 
 
 @given(st.integers(-999_999, 999_999))
@@ -57,7 +56,7 @@ def test_words_around_numbers():
     assert [listed(["a", "b", "c"][:n]) for n in (1, 2, 3)] == ["a", "a and b", "a, b and c"]
     assert quantity(2.5, "MW") == "2.5 MW"
     assert quantity(2.5, "") == "2.5"
-    assert [signed(value) for value in (-1.5, 0, 1.5)] == ["−1.5", "0", "+1.5"]  # noqa: RUF001  # a minus sign
+    assert [signed(value) for value in (-1.5, 0, 1.5)] == ["-1.5", "0", "+1.5"]
     assert number(np.nan) == "not a number"
     assert number(-np.inf).endswith("infinity")
 
@@ -66,7 +65,7 @@ def test_words_around_numbers():
     ("value", "error", "text"),
     [
         (15.01731, 0.00152, "15.0173 ± 0.0015"),
-        (-3.14159, 0.2, f"{MINUS}3.14 ± 0.20"),
+        (-3.14159, 0.2, "-3.14 ± 0.20"),
         (1234.5, 71.0, "1,234 ± 71"),
         (1234.5, 7100.0, "1,234 ± 7,100"),
         (2.5, None, "2.5"),

@@ -130,9 +130,9 @@ def add_fit(app):
                 said = {} if by is not None else model.findings().to_json()
                 print_json({"model": str(place), "data": str(data), "seconds": seconds} | summary | said)
             elif by is not None:
-                print_levels(summary, {"time": f"{seconds:.1f} s", "written to": str(place)})
+                print_levels(summary, {"fitted in": f"{seconds:.1f} s", "written to": str(place)})
             else:
-                print_summary(summary, {"time": f"{seconds:.1f} s", "written to": str(place)})
+                print_summary(summary, {"fitted in": f"{seconds:.1f} s", "written to": str(place)})
 
 
 def fit_file(model, path, output, holdout=None, start=None, refit=True, verbose=0):

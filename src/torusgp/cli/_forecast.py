@@ -218,7 +218,7 @@ def written_times(times, date_format):
     Examples
     --------
     >>> import pandas as pd
-    >>> written_times(pd.Series(pd.to_datetime(["2024-01-31 13:00", "2024-02-01"])), "auto").tolist()
+    >>> written_times(pd.Series(pd.to_datetime(["2024-01-31 13:00", "2024-02-01 00:00"])), "auto").tolist()
     ['2024-01-31 13:00', '2024-02-01 00:00']
     """
     if times.dtype.kind != "M":

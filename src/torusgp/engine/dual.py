@@ -8,7 +8,7 @@ learning costs :math:`O(n^2 M)` instead of :math:`O(M^3)`.
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cho_solve
+from scipy.linalg import cho_solve, solve_triangular
 from scipy.linalg.blas import dsyrk, dtrsm
 from scipy.linalg.lapack import dpotrf, dpstrf
 
@@ -128,6 +128,11 @@ class RowFactor:
     def inverse_diagonal(self):
         """Diagonal of the inverse of B: one minus the squared norms of the whitened columns."""
         return 1 - np.einsum("ij,ij->i", self._whitened, self._whitened)
+
+    def inverse_product(self, values):
+        """Products of the columns of a matrix with the inverse of B between them."""
+        whitened = solve_triangular(self.lower, self._scaled @ values, lower=True, check_finite=False)
+        return values.T @ values - whitened.T @ whitened
 
     def covariance(self, root):
         """The matrix :math:`R B^{-1} R`."""

@@ -211,6 +211,30 @@ class Evidence:
             by_noise -= self.by_derivative_noise.sum()
         return by_prior, by_noise
 
+    def information(self, by_prior, by_noise):
+        r"""Average of the observed and the expected information of parameters.
+
+        For a covariance K of the targets y it is :math:`y' K^{-1} K_i K^{-1} K_j K^{-1} y / 2` with the derivatives
+        :math:`K_i`, which needs no inverse.
+
+        Parameters
+        ----------
+        by_prior : ndarray of shape (n_columns, n_parameters)
+            Derivatives of the logarithms of the prior variances.
+        by_noise : ndarray of shape (n_parameters,)
+            Derivatives of the logarithm of the noise variance.
+
+        Returns
+        -------
+        ndarray of shape (n_parameters, n_parameters)
+        """
+        ratio = np.divide(self.weights, self.root, out=np.zeros_like(self.root), where=self.root > 0)
+        moved = by_prior * ratio[:, None]
+        shrunk = self.factor.inverse_product(np.column_stack([moved, ratio]))
+        cross = np.outer(by_noise, shrunk[:-1, -1])
+        noise = self.residual / self.noise_variance - shrunk[-1, -1]
+        return (moved.T @ moved - shrunk[:-1, :-1] + cross + cross.T + noise * np.outer(by_noise, by_noise)) / 2
+
 
 def inexactness(statistics, prior_variance, noise_variance):
     r"""Error of B that inexact sums cause; unity would be as large as the prior precision.

@@ -135,7 +135,7 @@ class Autocovariance:
             values[1:] = np.interp(lags, found, products[found] / pairs[found]) * (1 - lags / max(grid.n_cells, n_lags))
         if not grid.is_regular:
             near = own / shared if shared > _SHARED * len(residuals) else _extrapolated(values)
-            values[0] = np.clip(near, 0.0, variance)
+            values[0] = np.clip(near, 0.0, (1 - _LEAST_POWER) * variance)  # rows that share a cell are not the same
         windowed = values * parzen(n_lags)
         return cls(_positive(windowed, grid.n_cells), variance - float(values[0]))
 

@@ -14,7 +14,7 @@ from torusgp.estimators.features import IndexSetFourierFeatures
 from torusgp.fitting.prior import BROAD
 from torusgp.fitting.rows import Rows
 from torusgp.fitting.schedule import limited_blas
-from torusgp.kernels.product import check_positive_array
+from torusgp.kernels.checks import check_positive_array
 
 _CHUNK_ROWS = 1024
 _FEW_ROWS = 10_000  # up to here equal rows are merged, in a fixed order: learning amplifies rounding

@@ -36,8 +36,8 @@ from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.fitting.noise_models import Noise, check_noise
 from torusgp.fitting.rows import Rows
 from torusgp.kernels.axes import Expression
+from torusgp.kernels.checks import check_positive_array
 from torusgp.kernels.index_sets import IndexSet
-from torusgp.kernels.product import check_positive_array
 from torusgp.kernels.resolve import Model
 
 

@@ -14,10 +14,10 @@ from torusgp.fitting.latent_fitter import LatentFitter
 from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.fitting.problem import LEARNABLE, Settings
 from torusgp.fitting.rows import Compute
+from torusgp.kernels.checks import check_positive_array
 from torusgp.kernels.index_sets import IndexSet
 from torusgp.kernels.index_sets._checks import check_budget
 from torusgp.kernels.index_sets._names import check_index_set
-from torusgp.kernels.product import check_positive_array
 from torusgp.kernels.resolve import Model
 
 AUTO = "auto"

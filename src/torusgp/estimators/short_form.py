@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from torusgp.kernels.axes import Circle, Expression, Factor, Input, Lattice, Line, Product, Slope, Sum
-from torusgp.kernels.product import check_family, check_period, check_positive_array
+from torusgp.kernels.checks import check_family, check_period, check_positive_array
 from torusgp.kernels.resolve import Model, resolve
 
 DEFAULT_FAMILY = "squared_exponential"

@@ -7,24 +7,23 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
-from torusgp.engine.backends import TRANSFORMS, InputSpace, check_resources
+from torusgp.engine.backends import InputSpace, check_resources
 from torusgp.engine.derivatives import Partials
-from torusgp.engine.inference import evidence
 from torusgp.engine.marginals import Marginals
 from torusgp.engine.moments import Moments
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.fitting.advice import advise
 from torusgp.fitting.derivatives import warn_of_units
+from torusgp.fitting.doubts import warn_of_fit
 from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.fitting.learning import Learned, learn_spectrum, period_standard_errors
 from torusgp.fitting.moves import PeriodMoves
 from torusgp.fitting.parameters import Parameters
-from torusgp.fitting.periods import MIN_GAIN, PeriodSearch, PeriodSetup, set_up_period
+from torusgp.fitting.periods import PeriodSearch, PeriodSetup, set_up_period
 from torusgp.fitting.prior import NOISE, Prior, Spread, scale_name
 from torusgp.fitting.problem import LEARNABLE, Problem, Settings, spread_of_rows, spread_of_statistics
-from torusgp.fitting.rows import INEXACT, Rows, RowSource, transform_tolerance, warn_of_phases
+from torusgp.fitting.rows import Rows, RowSource, transform_tolerance, warn_of_phases
 from torusgp.fitting.schedule import MAX_COMPONENTS
 from torusgp.fitting.selection import relearned
 from torusgp.kernels.index_sets import IndexSet, from_frequencies
@@ -33,7 +32,6 @@ from torusgp.kernels.resolve import Layout, Model
 
 _SUBSAMPLE = 5000  # rows on which length scales are first looked for
 _FINALISTS = 3  # bases of a lattice that are compared with all columns
-_ENOUGH_TO_TELL = 20  # rows from which a fit should show something
 _PERIOD_ROWS = 100_000  # rows on which a period is learned: each step of it passes over them
 _UNKNOWN_ROWS = 10**9  # what a source is taken to have that does not know: the more, the more exact the transforms
 # how far the statistics of a stream reach beyond the sample's set; elsewhere every column costs
@@ -332,7 +330,7 @@ class Fitter:
         name = settings.compute.choose(index_set.frequencies, n_rows, space, outcome.extent)
         compute = replace(settings.compute, backend=name)
         margin = _MARGIN.get(compute.backend, 1.25)
-        pool = RowSource(None, problem.prior, compute, settings.intercept, settings.index_set, margin)
+        pool = RowSource(None, problem.prior, settings.compute, settings.intercept, settings.index_set, margin)
         return SufficientStatistics(
             pool.surroundings(index_set, parameters, n_rows),
             parameters.period,
@@ -425,7 +423,7 @@ class Fitter:
                 settings.report,
             )
             fitted = replace(fitted, parameters=parameters.with_value(NOISE, noise), spectrum=spectrum)
-        self._warn(fitted, learned, outcome.nyquist)
+        warn_of_fit(fitted, learned, settings, outcome.nyquist)
         warn_of_units(fitted, spread)
         return Fit(self.model, fitted, learned, outcome.nyquist, outcome.period_std, outcome.search)
 
@@ -450,96 +448,6 @@ class Fitter:
             value = start[name] if len(start[name]) == len(parameters[name]) else np.exp(np.log(start[name]).mean())
             parameters = parameters.with_value(name, np.broadcast_to(value, parameters[name].shape))
         return parameters.to_vector()
-
-    def _warn(self, fitted: FittedTorusGP, learned: Learned, nyquist: NDArray[np.float64] | None) -> None:
-        settings = self.settings
-        gain = _gain_over_constant(fitted, settings)
-        if gain < MIN_GAIN:
-            periodic = self.model.torus.is_periodic
-            what = f"y repeats with period {fitted.kernel.period!r}" if periodic else "y depends on the inputs"
-            hint = ""
-            if periodic:
-                hint = " Is the period in the units of X? If y varies often within it, give a shorter length_scale."
-            advise(
-                f"There is little evidence that {what}: its logarithm is {gain:.2g} above that of a constant and "
-                f"noise.{hint}",
-            )
-        elif learned.capped and settings.n_components == "auto":
-            advise(
-                f"n_components='auto' stopped at its cap of {learned.index_set.n_components} columns, and more would "
-                "still help: give n_components yourself, or expect longer length scales by raising "
-                "length_scale_bounds.",
-                ConvergenceWarning,
-            )
-        elif self._more_would_help(fitted, nyquist):
-            advise(
-                f"The {fitted.n_fourier} columns leave out {fitted.truncation_error:.2g} of the signal variance, which "
-                "is not small against the noise: standard deviations are too small where data are few. Raise "
-                "n_components.",
-            )
-        if learned.left_over is not None:
-            advise(self._left_over_message(learned), ConvergenceWarning)
-        if not learned.converged:
-            advise(
-                "Learning stopped at its largest number of iterations; the evidence may still rise. Start closer, with "
-                "length_scale, or learn less.",
-                ConvergenceWarning,
-            )
-        inexactness = fitted.inexactness
-        if inexactness > INEXACT:
-            advise(
-                f"Rounding in the statistics amounts to {inexactness:.1e} of the prior precision: standard deviations "
-                "may be wrong where data are few. Raise noise_variance or its lower bound"
-                + (", or use backend='dense'." if fitted.statistics.backend in TRANSFORMS else "."),
-            )
-
-    def _left_over_message(self, learned: Learned) -> str:
-        period = learned.parameters.period
-        lengths = np.diagonal(period) if period.ndim == 2 else period
-        assert learned.left_over is not None
-        parts = [
-            f"{axis.name!r} with period {length / abs(k):.4g}"
-            for axis, k, length in zip(self.model.torus.axes, learned.left_over.tolist(), lengths, strict=True)
-            if k
-        ]
-        return (
-            f"The residuals still vary with {' and '.join(parts)}, which the model does not "
-            "explain. Try index_set='learned', more n_components, or a further term with a shorter "
-            "length_scale."
-        )
-
-    def _more_would_help(self, fitted: FittedTorusGP, nyquist: NDArray[np.float64] | None) -> bool:
-        """Whether a given number of components was too small; what a grid cannot show needs no more of them."""
-        n_components = self.settings.n_components
-        if self.settings.index_set == "learned":  # what the prior leaves out was left out by the data
-            return False
-        if not fitted.statistics.n_samples:  # nothing is known of the noise of values
-            return False
-        small = fitted.prior.small_against_noise(fitted.parameters, fitted.index_set, 0.1)
-        if n_components == "auto" or small:
-            return False
-        return nyquist is None or fitted.n_fourier >= int(n_components) - 1
-
-
-def _gain_over_constant(fitted: FittedTorusGP, settings: Settings) -> float:
-    """Log evidence over that of the intercept and noise alone; infinite where that is not to be compared with."""
-    learns_both = {"signal_variance", "noise_variance"} <= settings.learn
-    linear = fitted.linear
-    n, squares = linear.n_samples, linear.squares
-    is_constant = squares <= 1e-12 * n * fitted.offset**2  # but for rounding
-    if linear.derivatives:
-        return np.inf
-    if not (learns_both and settings.intercept and n >= _ENOUGH_TO_TELL) or is_constant.any():
-        return np.inf
-    broad = fitted.prior.intercept_variance
-    if fitted.moments is not None:
-        alone = replace(linear, gram=linear.gram[:1, :1], moments=linear.moments[:1])
-        return fitted.log_evidence - evidence(alone, broad, float(fitted.noise_variance[0])).log_evidence
-    noise, total = squares / (n - 1), linear.gram[0, 0]
-    constant = -0.5 * (
-        n * np.log(2 * np.pi * noise) - linear.log_precision + np.log1p(broad * total / noise) + squares / noise
-    )
-    return float(fitted.log_evidence - constant.sum())
 
 
 def _extent(model: Model, rows: Rows, learned: Learned) -> NDArray[np.float64] | None:

@@ -14,6 +14,7 @@ from torusgp.engine.dual import rows_are_fewer
 from torusgp.engine.marginals import Marginals
 from torusgp.engine.working import WorkingStatistics
 from torusgp.fitting.advice import advise
+from torusgp.fitting.doubts import warn_of_fit
 from torusgp.fitting.fitter import Fit, Fitter
 from torusgp.fitting.laplace import COARSE, FINE, Gradient, Laplace, Mode, WorkingSums
 from torusgp.fitting.latent import Latent, LatentTorusGP, scaled
@@ -149,7 +150,7 @@ class LatentFitter(Fitter):
                 "beyond all others? Scale them, or leave those rows out.",
                 ConvergenceWarning,
             )
-        self._warn(fitted, learned, None)
+        warn_of_fit(fitted, learned, self.settings, None)
         return Fit(self.model, fitted, learned)
 
     def _set_up(self, sample: Rows, n_rows: int | None) -> tuple[Problem, float, Any, Likelihood]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from torusgp.engine.inference import evidence, spectrum_step, with_wall
+from torusgp.fitting.ascent import ascend
 from torusgp.fitting.moves import PeriodMoves
 from torusgp.fitting.parameters import Parameters
 from torusgp.fitting.prior import NOISE, Prior, derivative_noise, derivative_noise_name
@@ -74,23 +76,21 @@ class Learned:
 
 
 @dataclass(frozen=True)
-class EvidenceSum:
-    """Log evidence summed over outputs, and its derivatives in the logarithms of column and noise variances."""
+class EvidenceGradient:
+    """Derivatives of the log evidence of all outputs in the logarithms of column and noise variances."""
 
-    log_evidence: float
     by_column: NDArray[np.float64]
     by_noise: NDArray[np.float64]
-    results: list[Any]
     by_derivative_noise: dict[str, NDArray[np.float64]]
 
 
-def sum_over_outputs(
+def evidences(
     linear,
     variances: NDArray[np.float64],
     noise: NDArray[np.float64],
     of_derivatives: NDArray[np.float64] | None = None,
-) -> EvidenceSum:
-    """Evidence of all outputs.
+) -> list[Any]:
+    """Evidence of each output.
 
     Parameters
     ----------
@@ -103,18 +103,21 @@ def sum_over_outputs(
     of_derivatives : ndarray of shape (n_partials, n_outputs), optional
         Noise variances of observed derivatives.
     """
-    total, by_column, by_noise, results = 0.0, np.empty(variances.shape), np.empty(len(noise)), []
-    for output in range(len(noise)):
-        own = None if of_derivatives is None else of_derivatives[:, output]
-        result = evidence(linear, variances[:, output], noise[output], output, own)
-        total += result.log_evidence
-        by_column[:, output], by_noise[output] = result.gradient()
-        results.append(result)
+    return [
+        evidence(linear, variances[:, q], noise[q], q, None if of_derivatives is None else of_derivatives[:, q])
+        for q in range(len(noise))
+    ]
+
+
+def gradients(linear, results: list[Any]) -> EvidenceGradient:
+    """Derivatives of the evidence of each output, from what :func:`evidences` gave."""
+    parts = [result.gradient() for result in results]
     by_derivative_noise = {
         derivative_noise_name(name): np.array([result.by_derivative_noise[i] for result in results])
         for i, name in enumerate(linear.partials)
     }
-    return EvidenceSum(total, by_column, by_noise, results, by_derivative_noise)
+    by_column = np.stack([by_prior for by_prior, _ in parts], axis=1)
+    return EvidenceGradient(by_column, np.array([by_noise for _, by_noise in parts]), by_derivative_noise)
 
 
 def log_evidence_and_gradient(
@@ -134,8 +137,10 @@ def log_evidence_and_gradient(
         Where to evaluate.
     """
     at = prior.at(parameters, frequencies)
-    total = sum_over_outputs(linear, at.variances, parameters[NOISE], derivative_noise(parameters, linear))
-    return total.log_evidence, {**at.gradient(total.by_column), NOISE: total.by_noise, **total.by_derivative_noise}
+    results = evidences(linear, at.variances, parameters[NOISE], derivative_noise(parameters, linear))
+    total = gradients(linear, results)
+    gradient = {**at.gradient(total.by_column), NOISE: total.by_noise, **total.by_derivative_noise}
+    return sum(result.log_evidence for result in results), gradient
 
 
 class Objective:
@@ -155,49 +160,106 @@ class Objective:
         floor: bool = True,
         tilt: NDArray[np.float64] | None = None,
     ):
-        self._provider, self._prior, self._set, self._tilt = provider, prior, index_set, tilt
-        self._start, self._moves = start, moves
+        self._provider, self.prior, self.index_set, self.tilt = provider, prior, index_set, tilt
+        self.start, self.moves = start, moves
         is_known = bool(start.entry(NOISE).learned.any()) or getattr(provider, "is_pooled", False)
-        self._floor = floor and is_known
+        self.floor = floor and is_known
         self._fixed = provider(index_set, start) if moves is None else None
 
     def unpack(self, vector: NDArray[np.float64]) -> Parameters:
         """Parameters of a vector; what the set leaves out is still to be added to the noise."""
-        if self._moves is None:
-            return self._start.with_vector(vector)
-        n_steps = self._moves.size
-        here = self._start.with_vector(vector[:-n_steps])
-        return here.with_period(np.atleast_1d(self._moves.period(vector[-n_steps:], self._start.period)))
+        if self.moves is None:
+            return self.start.with_vector(vector)
+        n_steps = self.moves.size
+        here = self.start.with_vector(vector[:-n_steps])
+        return here.with_period(np.atleast_1d(self.moves.period(vector[-n_steps:], self.start.period)))
 
     def parameters(self, vector: NDArray[np.float64]) -> Parameters:
         """Parameters of a vector."""
         here = self.unpack(vector)
-        if not self._floor:
+        if not self.floor:
             return here
-        dropped = self._prior.at(here, self._set.frequencies).dropped() / self._prior.noise_unit
+        dropped = self.prior.at(here, self.index_set.frequencies).dropped() / self.prior.noise_unit
         return here.with_value(NOISE, here[NOISE] + dropped)
+
+    @property
+    def has_information(self) -> bool:
+        """Whether second derivatives follow from the factor of the evidence: of values, for a fixed period."""
+        return self._fixed is not None and not self._fixed.partials
+
+    def at(self, vector: NDArray[np.float64]) -> EvidencePoint:
+        """Log evidence at a vector, with derivatives on demand."""
+        return EvidencePoint(self, vector)
 
     def __call__(self, vector: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Negative log evidence and its gradient."""
-        here = self.unpack(vector)
-        at = self._prior.at(here, self._set.frequencies)
-        noise = here[NOISE] + at.dropped() / self._prior.noise_unit if self._floor else here[NOISE]
-        linear = self._fixed if self._moves is None else self._provider(self._set, here)
-        total = sum_over_outputs(linear, at.variances, noise, derivative_noise(here, linear))
-        by_dropped = total.by_noise / (noise * self._prior.noise_unit) if self._floor else None
-        gradient = at.gradient(total.by_column, by_dropped)
-        gradient |= total.by_derivative_noise
-        gradient[NOISE] = total.by_noise * here[NOISE] / noise
-        vector_gradient = here.pack(gradient)
-        if self._moves is not None:
-            by_phase = self._provider.inverse_cell_gradient(self._set, here, total.results)
-            steps = self._moves.gradient(by_phase) + at.by_period(total.by_column, self._moves, by_dropped)
-            vector_gradient = np.append(vector_gradient, steps)
-        value = total.log_evidence
-        if self._tilt is not None:
-            value += float(self._tilt @ (vector - self._start.to_vector()))
-            vector_gradient = vector_gradient + self._tilt
-        return -value, -vector_gradient
+        point = self.at(vector)
+        return -point.value, -point.gradient
+
+    def statistics(self, here: Parameters) -> Any:
+        """Statistics of the set, for the period of parameters."""
+        return self._provider(self.index_set, here) if self._fixed is None else self._fixed
+
+    def inverse_cell_gradient(self, here: Parameters, results: list[Any]) -> NDArray[np.float64]:
+        """Derivatives of the log evidence in the inverse cell, through the phases of the rows."""
+        return self._provider.inverse_cell_gradient(self.index_set, here, results)
+
+
+class EvidencePoint:
+    """Log evidence at one vector of what is learned; derivatives are computed when they are asked for."""
+
+    def __init__(self, objective: Objective, vector: NDArray[np.float64]):
+        self._objective, self._vector = objective, vector
+        self._here = objective.unpack(vector)
+        prior = objective.prior
+        self._at = prior.at(self._here, objective.index_set.frequencies)
+        self._noise = self._here[NOISE]
+        if objective.floor:
+            self._noise = self._noise + self._at.dropped() / prior.noise_unit
+        self._linear = objective.statistics(self._here)
+        self._of_derivatives = derivative_noise(self._here, self._linear)
+        self._results = evidences(self._linear, self._at.variances, self._noise, self._of_derivatives)
+        self.value = sum(result.log_evidence for result in self._results)
+        if objective.tilt is not None:
+            self.value += float(objective.tilt @ (vector - objective.start.to_vector()))
+
+    @cached_property
+    def gradient(self) -> NDArray[np.float64]:
+        """Gradient of the log evidence."""
+        objective, here, at = self._objective, self._here, self._at
+        total = gradients(self._linear, self._results)
+        by_dropped = total.by_noise / (self._noise * objective.prior.noise_unit) if objective.floor else None
+        gradient = at.gradient(total.by_column, by_dropped) | total.by_derivative_noise
+        gradient[NOISE] = total.by_noise * here[NOISE] / self._noise
+        result = here.pack(gradient)
+        if objective.moves is not None:
+            by_phase = objective.inverse_cell_gradient(here, self._results)
+            steps = objective.moves.gradient(by_phase) + at.by_period(total.by_column, objective.moves, by_dropped)
+            result = np.append(result, steps)
+        return result if objective.tilt is None else result + objective.tilt
+
+    @cached_property
+    def information(self) -> NDArray[np.float64]:
+        """Average information, see :meth:`~torusgp.engine.inference.Evidence.information`."""
+        here, n_outputs = self._here, len(self._noise)
+        of_variances, of_dropped = self._at.jacobian()
+        of_variances[NOISE] = np.zeros((n_outputs, *self._at.variances.shape))
+        of_dropped[NOISE] = np.diag(here[NOISE])
+        names = [name for name in here if here.entry(name).learned.any()]
+        unit = self._objective.prior.noise_unit
+        by_prior = np.concatenate([of_variances[name][here.entry(name).learned] for name in names])
+        by_noise = np.concatenate(
+            [
+                of_dropped[name][here.entry(name).learned] / (1.0 if name == NOISE else unit)
+                if self._objective.floor or name == NOISE
+                else np.zeros((int(here.entry(name).learned.sum()), n_outputs))
+                for name in names
+            ]
+        )
+        return sum(
+            result.information(by_prior[:, :, output].T, by_noise[:, output] / self._noise[output])
+            for output, result in enumerate(self._results)
+        )
 
 
 def maximise(
@@ -229,7 +291,8 @@ def maximise(
         Largest number of iterations.
     floor : bool, default=True
         Whether a learned noise variance is at least what the set leaves out of the kernel; not of a set that was
-        chosen by the data.
+        chosen by the data, whose few steps follow the gradient alone: its noise has no other bound below, and steps
+        of Newton's kind reach it before the choice of frequencies does.
     tilt : ndarray of shape (n_learned,), optional
         Slope in the logarithms of what is learned that the statistics do not show: it is added to the evidence.
     reach : float, optional
@@ -247,9 +310,12 @@ def maximise(
         limits = np.concatenate([limits, moves.limits(start.period)])
         first = np.append(first, np.zeros(moves.size))
     first = np.clip(first, limits[:, 0], limits[:, 1])
-    improvement, reference = with_wall(objective, first)
     if not first.size:
-        return Learned(start, index_set, -reference)
+        return Learned(start, index_set, -objective(first)[0])
+    if floor and objective.has_information:
+        end = ascend(objective.at, first, limits, max_iter)
+        return Learned(objective.parameters(end.vector), index_set, end.value, end.converged)
+    improvement, reference = with_wall(objective, first)
     options = {"maxiter": max_iter, "ftol": 1e-7, "gtol": 1e-5}
     result = minimize(improvement, first, jac=True, method="L-BFGS-B", bounds=limits, options=options)
     found = objective.parameters(result.x)

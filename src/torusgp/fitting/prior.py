@@ -404,6 +404,40 @@ class PriorAt:
             result[variance_name(column)] = by_column[n_fourier + i]
         return result
 
+    def jacobian(self) -> tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]]:
+        """Derivatives in the logarithms of the parameters of the prior, by their names.
+
+        Returns
+        -------
+        of_variances : dict of ndarray, shape (n_values, n_columns, n_outputs)
+            Of the logarithms of the variances of the columns.
+        of_dropped : dict of ndarray, shape (n_values, n_outputs)
+            Of the variance that the set leaves out.
+        """
+        n_frequencies, n_outputs = self._by_frequency.shape
+        n_fourier, n_columns = 2 * n_frequencies - 1, 2 * n_frequencies - 1 + len(self._prior.columns)
+        ratios, own = self.ratios(), np.eye(n_outputs)
+        of_variances, of_dropped = {}, {}
+        for j, term in enumerate(self._prior.terms):
+            slopes = self._slopes[j]
+            if len(self._parameters[scale_name(term)]) != slopes.shape[1]:
+                slopes = slopes.sum(axis=1, keepdims=True)
+            share, signal = self._dropped_share[j], self._signal[j]
+            lost = -((self._unit[j] * self._twice) @ slopes) if share > 0 else np.zeros(slopes.shape[1])
+            for name, by_frequency, dropped in (
+                (scale_name(term), slopes.T[:, :, None] * ratios[j], np.outer(lost, signal)),
+                (variance_name(term), own[:, None] * ratios[j], np.diag(share * signal)),
+            ):
+                full = np.zeros((len(by_frequency), n_columns, n_outputs))
+                full[:, :n_fourier] = np.repeat(by_frequency, 2, axis=1)[:, 1:]
+                of_variances[name], of_dropped[name] = full, dropped
+        for i, column in enumerate(self._prior.columns):
+            full = np.zeros((n_outputs, n_columns, n_outputs))
+            full[:, n_fourier + i] = own
+            of_variances[variance_name(column)] = full
+            of_dropped[variance_name(column)] = np.zeros((n_outputs, n_outputs))
+        return of_variances, of_dropped
+
     def _through_terms(
         self, by_column: NDArray[np.float64], by_dropped: NDArray[np.float64] | None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

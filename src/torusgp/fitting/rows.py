@@ -259,7 +259,10 @@ class RowSource:
             whole = index_set if moving else self.surroundings(index_set, parameters, rows.n_points)
             columns = tuple(column.input for column in self._prior.columns)
             space = InputSpace(self._prior.torus.sharing(parameters.period), parameters.period)
-            name = self._compute.choose(whole.frequencies, rows.n_points, space, space.extent(rows.X))
+            compute = self._compute
+            if compute.device is None:  # with one, "auto" says what runs there
+                name = compute.choose(whole.frequencies, rows.n_points, space, space.extent(rows.X))
+                compute = replace(compute, backend=name)
             self.statistics = SufficientStatistics.from_data(
                 rows.X,
                 rows.y,
@@ -272,7 +275,7 @@ class RowSource:
                 marginals=Marginals.of(self._prior.torus),
                 sharing=self._prior.torus.sharing(parameters.period),
                 partials=Partials.of(self._prior.torus, columns),
-                **asdict(replace(self._compute, backend=name)),
+                **asdict(compute),
             )
             if rows.derivatives is not None:
                 seen = rows.derivatives

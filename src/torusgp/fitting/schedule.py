@@ -15,7 +15,7 @@ from math import comb
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from torusgp.fitting.learning import Learned, maximise, sum_over_outputs
+from torusgp.fitting.learning import Learned, evidences, maximise
 from torusgp.fitting.moves import PeriodMoves
 from torusgp.fitting.parameters import Parameters
 from torusgp.fitting.prior import DERIVATIVE_NOISE, NOISE, Prior, scale_name
@@ -298,7 +298,7 @@ class Schedule:
             return found
         linear = self.provider(found.index_set, found.parameters)
         variances = self.prior.variances(found.parameters, found.index_set.frequencies)
-        value = sum_over_outputs(linear, variances, found.parameters[NOISE]).log_evidence
+        value = sum(one.log_evidence for one in evidences(linear, variances, found.parameters[NOISE]))
         return replace(found, log_evidence=value)
 
 

@@ -17,7 +17,7 @@ from scipy.optimize import minimize_scalar
 
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.fitting.gains import Model, RowGains, RowModel, SumGains, paying
-from torusgp.fitting.learning import Learned, Round, maximise, sum_over_outputs
+from torusgp.fitting.learning import Learned, Round, evidences, maximise
 from torusgp.fitting.parameters import Parameters
 from torusgp.fitting.prior import NOISE, Prior
 from torusgp.fitting.rows import Rows, RowSource
@@ -343,7 +343,7 @@ def relearned(
         found = maximise(source, prior, index_set, prior.within_circles(parameters), None, _STEPS, floor=False)
         parameters = with_bounds_of(parameters, found.parameters)
         variances = prior.variances(parameters, index_set.frequencies)
-        results = sum_over_outputs(source(index_set, parameters), variances, parameters[NOISE]).results
+        results = evidences(source(index_set, parameters), variances, parameters[NOISE])
         model = Model(prior, center, index_set, parameters, results)
         rest = covered.without(patterns)
         wanted = (most - 1) // 2 - patterns.n_frequencies

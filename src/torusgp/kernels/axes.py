@@ -12,7 +12,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from torusgp.kernels.product import check_family
+from torusgp.kernels.checks import check_family
 from torusgp.kernels.spectra import Heat, Matern, Spectrum, SquaredExponential, TorusMatern
 
 Input = str | int

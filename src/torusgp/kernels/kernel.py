@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from torusgp.checks import check_numbers
 from torusgp.kernels.axes import Expression
+from torusgp.kernels.checks import check_inputs
 from torusgp.kernels.index_sets import IndexSet
-from torusgp.kernels.product import ProductKernel, check_inputs, to_phases
+from torusgp.kernels.product import ProductKernel, to_phases
 from torusgp.kernels.resolve import resolve
 from torusgp.kernels.spectra import Spectrum
 from torusgp.kernels.sums import SumKernel

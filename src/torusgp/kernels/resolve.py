@@ -21,7 +21,7 @@ from torusgp.kernels.axes import (
     Slope,
     line_family,
 )
-from torusgp.kernels.product import check_family, check_period
+from torusgp.kernels.checks import check_family, check_period
 from torusgp.kernels.spectra import Levels
 from torusgp.kernels.terms import KernelTerm, TermFactor, circle_length
 from torusgp.kernels.torus import MAX_LEVELS, Axis, Torus, find_levels, to_finite_numbers, to_numbers

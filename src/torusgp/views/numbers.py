@@ -3,7 +3,7 @@
 import numpy as np
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-TIMES, MINUS = "\N{MULTIPLICATION SIGN}", "\N{MINUS SIGN}"
+TIMES = "\N{MULTIPLICATION SIGN}"
 
 
 def number(value, digits=4):
@@ -16,19 +16,19 @@ def number(value, digits=4):
     """
     value = float(value)
     if not np.isfinite(value):
-        return "not a number" if np.isnan(value) else f"{MINUS if value < 0 else ''}infinity"
+        return "not a number" if np.isnan(value) else f"{'-' if value < 0 else ''}infinity"
     if value == 0:
         return "0"
     exponent = int(f"{abs(value):.{digits - 1}e}".partition("e")[2])
     if value == round(value) and abs(value) < 1e15 and (exponent < 7 or digits > exponent):
-        return f"{value:,.0f}".replace("-", MINUS)
+        return f"{value:,.0f}"
     if -4 <= exponent < 7:
         text = f"{value:,.{max(0, digits - 1 - exponent)}f}"
         text = text.rstrip("0").rstrip(".") if "." in text else text
-        return text.replace("-", MINUS)
+        return text
     mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
     mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
-    return f"{mantissa} {TIMES} 10{str(int(power)).translate(_SUPERSCRIPTS)}".replace("-", MINUS)
+    return f"{mantissa} {TIMES} 10{str(int(power)).translate(_SUPERSCRIPTS)}"
 
 
 def with_error(value, error):
@@ -45,7 +45,7 @@ def with_error(value, error):
     decimals = max(0, 1 - exponent)
     if decimals > 12 or max(abs(value), error) >= 1e7:
         return f"{number(value, 6)} ± {number(error, 2)}"
-    return f"{value:,.{decimals}f} ± {error:,.{decimals}f}".replace("-", MINUS)
+    return f"{value:,.{decimals}f} ± {error:,.{decimals}f}"
 
 
 def quantity(value, unit, digits=3):
@@ -61,7 +61,7 @@ def with_unit(text, unit):
 def signed(value, digits=3):
     """A number with its sign."""
     text = number(value, digits)
-    return text if text.startswith(MINUS) or text == "0" else f"+{text}"
+    return text if text.startswith("-") or text == "0" else f"+{text}"
 
 
 def percent(share, digits=1):
@@ -74,7 +74,7 @@ def percent(share, digits=1):
     """
     if 0 < share < 0.5 * 10.0 ** -(digits + 2):
         return f"< {10.0**-digits:g} %"
-    text = f"{100 * share:.{digits}f}".replace("-", MINUS)
+    text = f"{100 * share:.{digits}f}"
     return f"{text if share else '0'} %"
 
 

@@ -80,6 +80,11 @@ class LapackFactor:
         inverse = self._inverse()
         return np.einsum("ij,ij->j", inverse, inverse)
 
+    def inverse_product(self, values):
+        """Products of the columns of a matrix with the inverse of B between them."""
+        whitened = self.solve(values)
+        return whitened.T @ whitened
+
     def covariance(self, root):
         """The matrix :math:`R B^{-1} R`."""
         half = self._inverse()

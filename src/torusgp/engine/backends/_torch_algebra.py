@@ -73,6 +73,11 @@ class TorchFactor:
         """Diagonal of the inverse of B: sums of squares, which cannot cancel, of the columns of the inverse of L."""
         return torch.linalg.vector_norm(self._inverse(), dim=0).square_().cpu().numpy()
 
+    def inverse_product(self, values):
+        """Products of the columns of a matrix with the inverse of B between them."""
+        whitened = self.solve(values)
+        return whitened.T @ whitened
+
     def covariance(self, root):
         """The matrix :math:`R B^{-1} R`."""
         half = self._inverse().mul_(to_device(root, self.device))

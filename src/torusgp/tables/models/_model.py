@@ -300,7 +300,7 @@ class TableModel(BaseEstimator):
             else:
                 self.evaluation_ = evaluate_last(self, rows, n_left, words)
                 self.scores_ = self.evaluation_.scores
-            self.record_ = make_record(self, rows, held)
+            self.record_ = make_record(self, rows, held, ahead=rows.order is not None)
             self.is_refitted_ = bool(refit)
             if refit:  # what is wrong with the final model is told of that one
                 self._report("fitting to all rows")

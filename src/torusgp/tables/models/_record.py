@@ -8,7 +8,7 @@ from torusgp.views.record import Record
 LOW, HIGH = 0.025, 0.975  # ends of the intervals that are drawn
 
 
-def make_record(table, rows, unseen=None):
+def make_record(table, rows, unseen=None, *, ahead=False):
     """Record of the rows of a table, with predictions of those that its model has not seen.
 
     Parameters
@@ -19,6 +19,8 @@ def make_record(table, rows, unseen=None):
         Rows in their order.
     unseen : ndarray of bool, optional
         Which of them the model has not seen; none by default.
+    ahead : bool, default=False
+        Whether these follow the rows of its fit, so that forecasts go on from there.
 
     Returns
     -------
@@ -32,7 +34,7 @@ def make_record(table, rows, unseen=None):
     if unseen is None:
         return Record.from_rows(rows.y, along=along, place=place, is_ordered=rows.order is not None)
     tested = rows.take(unseen)
-    predicted = predict_rows(table, tested, (LOW, HIGH))
+    predicted = predict_rows(table, tested, (LOW, HIGH), ahead=ahead)
     return Record.from_rows(
         rows.y,
         along=along,

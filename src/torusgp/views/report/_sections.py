@@ -20,6 +20,7 @@ from torusgp.views.selection import selection_summary
 _HALF = ndtri(0.975)  # of a 95 % interval, in standard deviations
 _MOST_PARTS, _MOST_MAPS, _MOST_SHARES, _MOST_ERRORS = 8, 4, 6, 6
 _LEAST_SHARE = 0.001  # of the variance, from which a pair gets a map
+_MOST_POINTS = 2_000  # that are drawn as points: more hide each other
 _FOLDED = 1.5  # periods that rows cover, from which they are folded
 _MOST_TURNS, _POINTS_A_TURN = 60, 24  # of a function that is drawn along its input
 _GAP = 4.0  # usual steps at which a curve breaks
@@ -134,11 +135,16 @@ def _folded(subject: Subject, dimension: int) -> dict[str, Any]:
     assert record is not None
     assert one.period is not None
     places, mean, std = subject.main_effect(dimension)
-    predicted = np.asarray(_predict(subject, record.place)).reshape(len(record.place), -1)[:, subject.output]
-    phase = record.place % one.period
+    chosen, drawn = np.arange(len(record.place)), ""
+    if len(chosen) > _MOST_POINTS:
+        chosen = np.sort(np.random.default_rng(0).choice(chosen, _MOST_POINTS, replace=False))
+        drawn = f" {number(_MOST_POINTS)} of {number(record.n_rows)} rows are drawn, chosen at random."
+    place = record.place[chosen]
+    predicted = np.asarray(_predict(subject, place)).reshape(len(place), -1)[:, subject.output]
+    phase = place % one.period
     shape = np.interp(phase, places, mean, period=one.period)
     level = float(np.mean(predicted - shape))
-    rest = record.observed - predicted + shape + level
+    rest = record.observed[chosen] - predicted + shape + level
     turns = np.concatenate([phase, phase + one.period])
     layers = [
         points("observed", turns, np.tile(rest, 2), style=_INK),
@@ -153,7 +159,7 @@ def _folded(subject: Subject, dimension: int) -> dict[str, Any]:
     ]
     others = " What else the model found is subtracted." if len(subject.dimensions) > 1 else ""
     period = with_unit(number(one.period, 7), subject.input_units.get(record.along, ""))
-    caption = f"Rows folded at the period {period}, drawn twice, and the shape that repeats.{others}"
+    caption = f"Rows folded at the period {period}, drawn twice, and the shape that repeats.{others}{drawn}"
     axis = Axis(
         f"{record.along} modulo {period}", subject.input_units.get(record.along, ""), "number", 0, 2 * one.period
     )
@@ -165,8 +171,8 @@ def _scatter(subject: Subject) -> dict[str, Any]:
     record = subject.record
     assert record is not None
     chosen = np.flatnonzero(record.is_unseen)
-    if len(chosen) > 2_000:
-        chosen = np.sort(np.random.default_rng(0).choice(chosen, 2_000, replace=False))
+    if len(chosen) > _MOST_POINTS:
+        chosen = np.sort(np.random.default_rng(0).choice(chosen, _MOST_POINTS, replace=False))
     mean, observed = record.mean[chosen], record.observed[chosen]
     outside = (observed < record.low[chosen]) | (observed > record.high[chosen])
     ends = np.array([min(mean.min(), observed.min()), max(mean.max(), observed.max())])

@@ -24,9 +24,9 @@ function unpack(packed) {
 function plain(value, digits = 4) {
   if (!Number.isFinite(value)) return "–";
   const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-4 || size >= 1e7)) { const [mantissa, power] = value.toExponential(digits - 2).split("e"); return `${mantissa.replace("-", "−")} × ${raised(Number(power))}`; }
+  if (size !== 0 && (size < 1e-4 || size >= 1e7)) { const [mantissa, power] = value.toExponential(digits - 2).split("e"); return `${mantissa} × ${raised(Number(power))}`; }
   const most = size === 0 ? 0 : Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
-  return value.toLocaleString("en", { maximumFractionDigits: Math.min(most, 12) }).replace("-", "−");
+  return value.toLocaleString("en", { maximumFractionDigits: Math.min(most, 12) });
 }
 
 const raised = (k) => `10${String(k).replace(/./g, (c) => ({ "-": "⁻", 1: "¹", 2: "²", 3: "³" })[c] ?? String.fromCharCode(0x2070 + Number(c)))}`;
@@ -61,7 +61,7 @@ function niceTicks(low, high, most) {
   const digits = Math.max(0, -Math.floor(Math.log10(step)));
   const far = Math.max(Math.abs(low), Math.abs(high));
   const write = (v) => far >= 1e7 || far < 1e-3 ? plain(v, 3)
-    : v.toLocaleString("en", { maximumFractionDigits: Math.min(digits, 10) }).replace("-", "−");
+    : v.toLocaleString("en", { maximumFractionDigits: Math.min(digits, 10) });
   return ticks.map((v) => [v, write(Math.abs(v) < step * 1e-9 ? 0 : v)]);
 }
 
@@ -409,7 +409,7 @@ function bars(plot, data) {
     const box = { left: left + 4, right: width - 62, top: 24, bottom: height - 38 };
     const xAt = (v) => box.left + ((v - least) / (most - least)) * (box.right - box.left);
     const digits = Math.min(12, Math.max(0, 2 - Math.floor(Math.log10(most - least))));
-    const write = (v) => v.toLocaleString("en", { maximumFractionDigits: digits }).replace("-", "−").replace(/^−0$/, "0");
+    const write = (v) => v.toLocaleString("en", { maximumFractionDigits: digits }).replace(/^-0$/, "0");
     const svg = frame(holder, width, height, data.x, {}, niceTicks(least, most, Math.max(2, (box.right - box.left) / 80)), [], ["", label(data.x)], xAt, null, box);
     make(svg, "path", { d: `M${xAt(0)},${box.top}V${box.bottom}`, class: "base" });
     values.forEach((value, i) => {

@@ -1,0 +1,55 @@
+"""Checks of the rows that statistics are gathered from."""
+
+import numpy as np
+
+from torusgp.checks import check_noise_size, check_numbers, check_size
+from torusgp.kernels.product import check_turns
+
+
+def check_rows(X, y, sample_weight, noise_scale, plain, *, period, dimension, n_outputs, n_plain):
+    """Checked inputs, targets with plain columns after them, weights and precisions.
+
+    Parameters
+    ----------
+    X, y, sample_weight, noise_scale, plain
+        Rows as they are given, see :meth:`SufficientStatistics.from_data`.
+    period : float or ndarray
+        Periods or cell of the axes.
+    dimension, n_outputs, n_plain : int
+        How many axes, targets and plain columns there have to be.
+
+    Returns
+    -------
+    X, y, weight, precision : ndarray
+    """
+    given = {"X": X, "y": y, "sample_weight": sample_weight, "noise_scale": noise_scale, "plain": plain}
+    for name, values in given.items():
+        check_numbers(values, name)
+    X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
+    y = y[:, None] if y.ndim == 1 else y
+    if X.ndim != 2 or X.shape[1] != dimension:
+        raise ValueError(f"X must have shape (n_samples, {dimension}), got {X.shape}.")
+    if y.shape != (len(X), n_outputs):
+        raise ValueError(f"y must have shape ({len(X)}, {n_outputs}), got {y.shape}.")
+    plain = np.empty((len(X), 0)) if plain is None else np.asarray(plain, dtype=float)
+    if plain.shape != (len(X), n_plain):
+        raise ValueError(f"plain must have shape ({len(X)}, {n_plain}), got {plain.shape}.")
+    if n_plain:
+        y = np.hstack([y, plain])
+    weight = np.ones(len(X))
+    if sample_weight is not None:
+        weight = np.asarray(sample_weight, dtype=float)
+        if weight.shape != (len(X),) or not (np.isfinite(weight) & (weight >= 0)).all():
+            raise ValueError("sample_weight must hold one finite, non-negative number for each row.")
+    precision = weight
+    if noise_scale is not None:
+        noise_scale = np.asarray(noise_scale, dtype=float)
+        if noise_scale.shape != (len(X),) or not (np.isfinite(noise_scale) & (noise_scale > 0)).all():
+            raise ValueError("noise_scale must hold one finite, positive number for each row.")
+        check_noise_size(noise_scale)
+        precision = weight / noise_scale**2
+    if not (np.isfinite(X).all() and np.isfinite(y).all()):
+        raise ValueError("X and y must be finite, they hold NaN or infinity.")
+    check_size(y, "y")
+    check_turns(X, period)
+    return X, y, weight, precision

@@ -1,0 +1,127 @@
+"""Forecasts of tables whose errors are autocorrelated: they go on from the last rows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.signal import lfilter
+
+from torusgp import TableModel
+from torusgp.tables.reading import TableError
+
+MEMORY = 0.9
+
+
+def make_table(n_days=40, seed=0):
+    time = pd.date_range("2024-01-01", periods=24 * n_days, freq="h")
+    noise = lfilter([0.5], [1, -MEMORY], np.random.default_rng(seed).normal(size=len(time) + 200))[200:]
+    return pd.DataFrame({"time": time, "load": 20 + 3 * np.cos(2 * np.pi * time.hour / 24) + noise})
+
+
+def model():
+    return TableModel("load", calendar={"time": ["day"]}, n_components=21)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return model().fit(make_table())
+
+
+def test_intervals_start_narrow_and_grow_to_those_of_any_time(fitted):
+    forecast = fitted.forecast("14d")
+    far = fitted.predict(pd.DataFrame({"time": forecast.times}))
+    assert (np.diff(forecast.std[:12]) > 0).all()
+    assert forecast.std[0] < 0.6 * far["std"][0]
+    np.testing.assert_allclose(forecast.std[-24:], far["std"][-24:], rtol=0.02)
+    np.testing.assert_allclose(forecast.mean[-24:], far["mean"][-24:], atol=0.05)
+    # of noise that remembers 0.9 of the hour before, with innovations of 0.5
+    expected = 0.5 * np.sqrt((1 - MEMORY ** (2 * np.arange(1, 11))) / (1 - MEMORY**2))
+    np.testing.assert_allclose(forecast.std[:10], expected, rtol=0.15)
+
+
+def test_means_start_from_where_the_series_is(fitted):
+    frame = make_table()
+    last = frame["load"].iloc[-1] - fitted.predict(frame[["time"]][-1:])["mean"].iloc[0]
+    forecast = fitted.forecast("14d")
+    apart = forecast.mean - fitted.predict(pd.DataFrame({"time": forecast.times}))["mean"].to_numpy()
+    assert np.sign(apart[0]) == np.sign(last)
+    assert abs(apart[0] - MEMORY * last) < 0.15 * abs(last)
+    assert np.abs(apart[-24:]).max() < 0.1 * abs(apart[0])
+
+
+def test_the_order_of_rows_does_not_matter(fitted):
+    shuffled = model().fit(make_table().sample(frac=1, random_state=0))
+    np.testing.assert_allclose(shuffled.forecast(24).mean, fitted.forecast(24).mean, rtol=1e-6)
+
+
+def test_a_stored_model_goes_on_from_the_same_rows(fitted, tmp_path):
+    fitted.save(tmp_path / "model.npz")
+    again = TableModel.load(tmp_path / "model.npz")
+    pd.testing.assert_frame_equal(again.forecast("2d").to_frame(3), fitted.forecast("2d").to_frame(3))
+
+
+def test_paths_hang_together_as_errors_do(fitted):
+    forecast = fitted.forecast("2d")
+    paths = forecast.sample(4000)
+    np.testing.assert_allclose((paths.mean(axis=0) - forecast.mean) / forecast.std, 0, atol=4.5 / np.sqrt(4000))
+    np.testing.assert_allclose(paths.std(axis=0), forecast.std, rtol=0.06)
+    away = (paths - forecast.mean) / forecast.std
+    assert np.mean(away[:, 30] * away[:, 31]) == pytest.approx(MEMORY, abs=0.08)
+    alone = np.sqrt(np.sum(forecast.std[:24] ** 2))
+    assert forecast.aggregate("day").std[0] > 2 * alone
+
+
+class TestBacktests:
+    def test_forecasts_between_fits_go_on_from_the_rows_before_them(self):
+        frame = make_table()
+        found = model().backtest(frame, 12, 4, refit=False)
+        assert found.n_fits == 1
+        first = found.origins[0]
+        table = model().fit(frame[frame["time"] <= first])
+        third = found.forecasts[found.forecasts["origin"] == found.origins[2]]
+        residual = frame.set_index("time")["load"][found.origins[2]]
+        residual -= table.predict(pd.DataFrame({"time": [found.origins[2]]}))["mean"][0]
+        plain = table.predict(third[["time"]])["mean"].to_numpy()
+        assert third["mean"].to_numpy()[0] - plain[0] == pytest.approx(MEMORY * residual, abs=0.2 * abs(residual) + 0.1)
+        # the first row ahead of every origin is as certain as that of the first
+        firsts = found.forecasts[found.forecasts["step"] == 1]
+        np.testing.assert_allclose(firsts["std"], firsts["std"].iloc[0], rtol=0.02)
+
+    def test_they_equal_those_of_new_fits_but_for_what_is_learned(self):
+        frame = make_table()
+        once, each = (model().backtest(frame, 12, 3, refit=refit).forecasts for refit in (False, True))
+        assert (np.abs(once["mean"] - each["mean"]) / once["std"]).max() < 0.2
+
+    def test_the_next_hours_are_better_known_than_those_of_tomorrow(self):
+        found = model().backtest(make_table(60), 24, 20, refit=False).to_frame()
+        assert found["mae"][:3].mean() < 0.7 * found["mae"][-6:].mean()
+        assert found["mae"][0] < found["naive_mae"][0]
+
+
+@pytest.mark.slow
+def test_intervals_hold_at_every_horizon():
+    inside = []
+    for seed in range(60):
+        frame = make_table(21, seed)
+        forecast = model().fit(frame[: 24 * 20]).forecast(24, quantiles=(0.025, 0.975))
+        lower, upper = forecast.interval(0.95)
+        observed = frame["load"].to_numpy()[24 * 20 :]
+        inside.append((observed >= lower) & (observed <= upper))
+    shares = np.mean(inside, axis=0)
+    error = np.sqrt(0.95 * 0.05 / 60)
+    assert (shares > 0.90 - 3 * error).all()
+    assert 0.90 < shares.mean() < 0.98
+
+
+def test_future_rows_are_still_checked(fitted):
+    with pytest.raises(TableError, match="overlap the past"):
+        fitted.forecast("1d", make_table()[["time"]][-3:])
+
+
+def test_scattered_rows_that_vary_quickly_are_fitted():
+    """Rows that share a cell of time are almost the same where noise is smooth, but no covariance is singular."""
+    rng = np.random.default_rng(0)
+    x = np.sort(rng.uniform(0, 1, 600))
+    frame = pd.DataFrame({"x": x, "y": np.cos(2 * np.pi * 40 * x) + 0.1 * rng.normal(size=600)})
+    with pytest.warns(UserWarning, match="little evidence that y repeats"):
+        table = TableModel("y", {"x": 1}, time="x", n_components=21).fit(frame)
+    assert np.isfinite(table.predict(frame)["std"]).all()
