@@ -94,10 +94,11 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         "bernoulli" for 0 and 1; or an object of :mod:`torusgp.fitting.likelihoods`, whose parameters are then given,
         such as ``StudentT(dof=4)``. But for "normal" and "student_t" the function is on the scale of a logarithm (of
         odds for "bernoulli"), and so are parts and gradients. All but the first two read the rows several times.
-    noise : {"white", "correlated"} or CorrelatedNoise, default="white"
+    noise : {"white", "correlated", "ar"}, CorrelatedNoise or ARNoise, default="white"
         Whether rows are independent, or their noise is correlated in time. Its covariance then follows from blocks of
-        rows left out, and every frequency counts as much as the noise at it allows. The input named "time" tells the
-        time, or the only one, or the one that :class:`~torusgp.CorrelatedNoise` names. See :meth:`forecast`.
+        rows left out, and every frequency counts as much as the noise at it allows; "ar" is generalised least squares
+        for circles of the time alone. The input named "time" tells the time, or the only one, or the one that
+        :class:`~torusgp.CorrelatedNoise` names. See :meth:`forecast`.
     noise_kernel : Expression, optional
         What the variance of the noise depends on, such as ``Circle("hour", 24) + Line("temperature")``: its logarithm
         is a second, small model, and the rows are read several times. For "normal", "log_normal" and "student_t"; with
