@@ -9,7 +9,7 @@ from torusgp.estimators.features import IndexSetFourierFeatures
 from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.estimators.settings import Torch
 from torusgp.estimators.warped_features import WarpedFourierFeatures
-from torusgp.fitting.noise_models import CorrelatedNoise
+from torusgp.fitting.noise_models import ARNoise, CorrelatedNoise
 from torusgp.fitting.periods import find_period
 from torusgp.images.lattices import find_lattice
 from torusgp.kernels import index_sets, spectra
@@ -22,6 +22,7 @@ from torusgp.views.metrics import mean_negative_log_loss, mean_negative_log_loss
 from torusgp.views.report import write_report
 
 __all__ = [
+    "ARNoise",
     "BayesianFeatureRegressor",
     "CalendarPhases",
     "Category",

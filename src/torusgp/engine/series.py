@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
+from scipy.signal import lfilter
 
 Array = NDArray[np.float64]
 
@@ -24,6 +25,7 @@ _LONGEST = 0.2  # of the number of rows, in cells, that a correlation may last w
 _LEAST_POWER = 1e-4  # of the spectrum relative to white noise of the same variance: none is known to be less
 _FEW_PAIRS = 10  # from which a lag has an autocovariance of its own
 _SEVERAL = 5.0  # correlation times that an autocovariance should reach over
+_RESPONSE = 2**15  # rows over which the response of an autoregression is followed
 _SHARED = 0.05  # of the rows, from which on those that share a cell tell the nugget
 
 
@@ -138,6 +140,22 @@ class Autocovariance:
             values[0] = np.clip(near, 0.0, (1 - _LEAST_POWER) * variance)  # rows that share a cell are not the same
         windowed = values * parzen(n_lags)
         return cls(_positive(windowed, grid.n_cells), variance - float(values[0]))
+
+    @classmethod
+    def of_filter(cls, coefficients: Array, innovations: float, grid: TimeGrid) -> Autocovariance:
+        """That of an autoregression whose filter this is, windowed at the longest lag that the rows can show."""
+        response = cls.response(coefficients, _RESPONSE)
+        n_lags = min(longest_lag(len(grid)), len(response))
+        size = next_fast_len(2 * len(response), real=True)
+        values = innovations * irfft(np.abs(rfft(response, size)) ** 2, size)[:n_lags]
+        return cls(_positive(values * parzen(n_lags), grid.n_cells))
+
+    @staticmethod
+    def response(coefficients: Array, length: int) -> Array:
+        """Response of an autoregression to an impulse."""
+        impulse = np.zeros(length)
+        impulse[0] = 1.0
+        return np.asarray(lfilter([1.0], coefficients, impulse))
 
     @property
     def n_lags(self) -> int:

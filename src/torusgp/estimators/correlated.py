@@ -11,11 +11,12 @@ from sklearn.utils import check_array, column_or_1d
 
 from torusgp.estimators.settings import make_settings
 from torusgp.estimators.validation import check_fit_rows, check_inputs, check_used
+from torusgp.fitting.ar_fitter import ARFitter
 from torusgp.fitting.correlated_fitter import CorrelatedFitter, Series
 from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.fitting.fitter import Fit, Fitter
 from torusgp.fitting.forecasts import continued
-from torusgp.fitting.noise_models import Noise, time_position
+from torusgp.fitting.noise_models import ARNoise, CorrelatedNoise, Noise, time_position
 from torusgp.fitting.rows import Rows
 from torusgp.kernels.resolve import Model
 from torusgp.kernels.torus import to_finite_numbers
@@ -44,11 +45,14 @@ def make_series(
     position = None if time is not None and noise.time is None else time_position(noise, resolved.torus.names)
     times = row_times(checked.X, time, position, resolved.torus.names)
     order = np.argsort(times, kind="stable")
-    known = 0 if noise.autocovariance is None else np.size(noise.autocovariance)
+    given = noise.autocovariance if isinstance(noise, CorrelatedNoise) else None
+    known = 0 if given is None else np.size(given)
 
     def fit(laid: Rows, _start: Fit | None) -> Fit:
-        fitter = CorrelatedFitter(resolved, make_settings(model), noise)
-        return fitter.fit_series(Series(laid, times[order], position, known))
+        series = Series(laid, times[order], position, known)
+        if isinstance(noise, ARNoise):
+            return ARFitter(resolved, make_settings(model), noise).fit_series(series)
+        return CorrelatedFitter(resolved, make_settings(model), noise).fit_series(series)
 
     return checked.take(order), fit
 

@@ -173,7 +173,7 @@ class CorrelatedFitter(Fitter):
         """What is learned with a certain covariance of the noise."""
         problem, learned = self._problem(series, outcome, cap), outcome.learned
         start = problem.start(learned.parameters.period) if search else learned.parameters
-        start = _with_noise(start, noise.variance)
+        start = with_noise(start, noise.variance)
         moments = MomentSource(series, source, problem.prior, self.settings, noise)
         fixed = self.settings.index_set == "learned"
         found = problem.learn(
@@ -210,7 +210,7 @@ class CorrelatedFitter(Fitter):
         # the posterior is that given the moments of its own columns
         settings = replace(self.settings, index_set=learned.index_set)
         moments = MomentSource(series, source, problem.prior, settings, noise)
-        parameters = _with_noise(learned.parameters, noise.variance)
+        parameters = with_noise(learned.parameters, noise.variance)
         moments(learned.index_set, parameters)
         statistics = source.refined(learned.index_set, learned.parameters)
         own = moments.moments(learned.index_set)
@@ -414,7 +414,7 @@ def _change(one: Autocovariance, other: Autocovariance) -> float:
     return float(np.linalg.norm(one.values - other.values) / np.linalg.norm(other.values))
 
 
-def _with_noise(parameters: Parameters, variance: float) -> Parameters:
+def with_noise(parameters: Parameters, variance: float) -> Parameters:
     """Parameters with a noise variance that is not learned."""
     entries = {name: parameters.entry(name) for name in parameters}
     return Parameters(entries | {NOISE: Parameter.make(np.array([variance]))}, parameters.period)
