@@ -15,6 +15,7 @@ Level = Literal["problem", "note"]
 PROBLEM: Level = "problem"
 NOTE: Level = "note"
 _MOST_NAMED = 3  # components in a sentence
+_LONG_NAME = 24  # signs of the name of a term
 _NOTICEABLE = 0.1  # of the noise: slow change that is smaller cannot be seen
 _LEAST_SHARE = 0.01
 UNSEEN = "rows held out"
@@ -136,7 +137,7 @@ class Findings:
         Parameters
         ----------
         summary : dict
-            See :meth:`torusgp.TableModel.summary`, or :func:`torusgp.views.summary.summarise_regressor`.
+            See :meth:`torusgp.TableModel.summary`.
         unit : str, optional
             Unit of the target; by default the one of the summary.
         """
@@ -351,13 +352,18 @@ def _facts(summary, unit):
             facts["trend"] = f"{told}, along a line in {slope['column']} that goes on in forecasts"
         else:
             facts[f"slope of {slope['column']}"] = told
-    for term in summary.get("terms", ()):
-        facts[term["name"]] = _term_fact(term, unit)
+    for place, term in enumerate(summary.get("terms", ()), 1):
+        told = _term_fact(term, unit)
+        if len(term["name"]) > _LONG_NAME:  # it would leave no room for the facts
+            facts[f"term {place}"] = f"{term['name']}: {told}"
+        else:
+            facts[term["name"]] = told
     size = summary.get("slow_change_std")
     if summary.get("has_slow_change") and (size is None or size > _NOTICEABLE * summary["noise_std"]):
         told = "" if size is None else f"standard deviation {quantity(size, unit)} over the rows, "
         facts["slow change"] = f"{told}beside the period; part of predictions"
-    function = "what repeats" if summary.get("terms") or summary.get("slopes") else "function"
+    others = summary.get("terms") or summary.get("slopes")
+    function = "what repeats" if others and summary.get("is_seasonal", True) else "function"
     facts[function] = f"varies by {quantity(summary['function_std'], unit, 4)} (standard deviation)"
     likelihood = summary.get("likelihood") or {"name": "normal"}
     own = ", ".join(f"{name} {number(value)}" for name, value in likelihood.items() if name != "name")

@@ -54,7 +54,6 @@ class TestByType:
         )
         assert inputs.calendar == ("when", ("day", "week", "year"))
         assert inputs.time == "when"
-        assert inputs.index_set == "learned"
         assert dict(inputs.unused) == {
             "receipt": "it has 3,200 different values, too many for a category",
             "country": "it is AU in every row",
@@ -86,7 +85,7 @@ class TestByType:
         frame = make_frame()[["temperature", "shop", "y"]]
         inputs = choose(frame)
         assert shown(inputs) == "Line temperature * Category shop"
-        assert (inputs.time, inputs.calendar, inputs.index_set) == (None, None, "adaptive")
+        assert (inputs.time, inputs.calendar) == (None, None)
 
     def test_other_roles_are_no_inputs(self):
         inputs = choose(make_frame(), reserved=("temperature", "wind speed"))
@@ -211,7 +210,6 @@ class TestFormulas:
             "Circle hour_of_day * Circle day_of_week + Circle hour_of_day * Line temperature + Line when + "
             "Slope wind speed + Category open"
         )
-        assert inputs.index_set == "adaptive"
 
     def test_it_is_the_expression(self):
         frame = make_frame(60, "6h")

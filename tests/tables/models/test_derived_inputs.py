@@ -45,7 +45,8 @@ class TestLags:
 
     def test_they_go_on_from_the_rows_that_were_fitted(self, tmp_path):
         frame = make_frame()
-        model = TableModel("y", terms="hour + temperature_24h", lags={"temperature": "24h"}, n_components=61)
+        options = {"lags": {"temperature": "24h"}, "errors": "independent", "n_components": 61}
+        model = TableModel("y", terms="hour + temperature_24h", **options)
         model.fit(frame[:800]).save(tmp_path / "model.npz")
         assert model.n_dropped_ == 11  # at the beginning
         loaded = TableModel.load(tmp_path / "model.npz")

@@ -132,7 +132,6 @@ class _Chooser:
             date_format=options.date_format,
             lags=tuple(self._lags.values()),
             holidays=options.holidays,
-            index_set="learned" if len(factors) > _FEW_AXES and options.learns_sets else "adaptive",
             empty_levels=self._empty_levels(model),
             unused=self._not_used(model, by_type),
         )

@@ -57,8 +57,6 @@ class TableInputs:
         What moving means of later rows need to know of those that were fitted; None before.
     holidays : str or None
         Country whose holidays are an input.
-    index_set : str
-        How the regressor chooses its frequencies.
     empty_levels : tuple of str
         Categories for which an empty field is a level of its own.
     unused : tuple of pairs
@@ -77,7 +75,6 @@ class TableInputs:
     lags: tuple = ()
     history: History | None = None
     holidays: str | None = None
-    index_set: str = "adaptive"
     empty_levels: tuple = ()
     unused: tuple = ()
 
@@ -86,7 +83,7 @@ class TableInputs:
         """Inputs from what :meth:`to_json` gave, or an earlier version."""
         calendar = None if content["calendar"] is None else (content["calendar"][0], tuple(content["calendar"][1]))
         model = from_json(content["model"]) if "model" in content else upgrade_model(content, calendar)
-        kept = ("whole_days", "decimal", "date_format", "holidays", "index_set")
+        kept = ("whole_days", "decimal", "date_format", "holidays")
         return cls(
             model,
             calendar,

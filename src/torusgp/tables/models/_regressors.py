@@ -20,7 +20,7 @@ def fit_regressor(table, rows):
     """A regressor fitted to rows, and their effective sample size."""
     likelihood, inputs = check_likelihood(table.likelihood), table.inputs_
     kernel = inputs.expression(rows.X)
-    options = {"index_set": inputs.index_set, "n_components": table.n_components, "verbose": table.verbose}
+    options = {"n_components": table.n_components, "verbose": table.verbose}
     in_order = rows.order is not None and table.errors != "independent"
     if in_order and table.terms is None:
         kernel = with_single_effects(kernel)

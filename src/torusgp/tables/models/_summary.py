@@ -52,6 +52,7 @@ def summarise(table):
                 {name: value for name, value in slope.to_json().items() if name != "inflation"}
                 for slope in table.slopes_
             ],
+            "is_seasonal": _is_seasonal(fitted),
             "function_std": function_std(model) if _is_seasonal(fitted) else table._part_stds[None],
             "signal_std": np.sqrt(model.signal_variance_),
             "noise_std": np.sqrt(model.noise_variance_),
