@@ -58,7 +58,7 @@ def held_out(words, r2_limit, loss_limit):
         content, seconds = command("fit", path, *OPTIONS, *words, "-o", Path(folder, "model.npz"))
     scores = content["holdout"]
     return [
-        figure("components", content["columns"]),
+        figure("components", content["n_components"]),
         figure("R2", scores["r2"], at_least=r2_limit),
         figure("log loss, in MW", scores["mnll"], at_most=loss_limit),
         figure("in 95 % intervals", scores["coverage"], at_least=0.93, at_most=0.97),

@@ -20,7 +20,6 @@ from paper import (
     index_sets,
     page,
     pictures,
-    publish,
     textures,
     truncation,
 )
@@ -79,7 +78,6 @@ def main(arguments=None):
     parser.add_argument("--quick", action="store_true", help="everything in small, to see that it works")
     parser.add_argument("--draw", action="store_true", help="only draw again what is saved, and write the page")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder for figures, numbers and the page")
-    parser.add_argument("--publish", type=Path, metavar="FOLDER", help="also copy page and figures here, at web size")
     parser.add_argument("--processes", type=int, default=2, help="worker processes; 1 runs in this one")
     options = parser.parse_args(arguments)
     unknown = [name for name in options.names if name not in EXPERIMENTS]
@@ -111,8 +109,6 @@ def main(arguments=None):
             failed.append(name)
     path = page.write(options.results, EXPERIMENTS)
     print(f"{len(names)} experiments in {(time.perf_counter() - start) / 60:.1f} minutes; page: {path}", flush=True)
-    if options.publish:
-        print(f"Published: {publish.publish(options.results, options.publish)}")
     if failed:
         print(f"Failed: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0

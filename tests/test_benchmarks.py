@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from benchmarks import open as open_models
-from benchmarks import page, scaling
+from benchmarks import page, scaling, tables
 from benchmarks.engine import PeriodicProduct
 from benchmarks.noise import simulations, tides
 from benchmarks.open import births, co2, star
@@ -384,3 +384,15 @@ def test_tidal_lines_are_told_by_their_multiples():
     for (_, amplitude, error), truth in zip(found, (1.0, 0.3), strict=False):
         assert abs(amplitude - truth) < 5 * error < 0.1
     assert (len(tides.STANDARD.split()), len(tides.MORE.split())) == (37, 23)
+
+
+def test_the_command_is_run_on_tables(tmp_path):
+    """What the benchmark of tables reads of its answer is there."""
+    hours = np.arange(24.0 * 10)
+    demand = np.cos(2 * np.pi * hours / 24) + 0.1 * np.random.default_rng(0).normal(size=len(hours))
+    np.savetxt(tmp_path / "data.csv", np.column_stack([hours, demand]), delimiter=",", header="t,y", comments="")
+    words = ("--target", "y", "--period", "t=24", "--components", 15, "-o", tmp_path / "model.npz")
+    content, seconds = tables.command("fit", tmp_path / "data.csv", *words)
+    assert content["n_components"] <= 15
+    assert {"r2", "mnll", "coverage"} <= set(content["holdout"])
+    assert seconds > 0

@@ -210,6 +210,27 @@ def test_saved_and_loaded(tmp_path):
     assert loaded.fit_.learned.rounds == model.fit_.learned.rounds
 
 
+@pytest.mark.parametrize("n_components", [1, 2, 3])
+def test_a_set_is_never_larger_than_asked_for(n_components):
+    X, y = waves(FREQUENCIES, 100, 0.1)
+    assert learned(n_components=n_components).fit(X, y).index_set_.n_components <= n_components
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_few_rows_of_noise_are_not_explained():
+    """Too few to check what was chosen: the set and so the intervals are those of the prior."""
+    inside = []
+    for seed in (2, 3, 5):
+        rng = np.random.default_rng(seed)
+        X, new, y, y_new = (rng.uniform(size=(n, 4)) if wide else rng.normal(size=n) for n, wide in SHAPES)
+        mean, std = TorusGPRegressor(period=1.0, index_set="learned").fit(X, y).predict(new, return_std=True)
+        inside.append(np.abs(y_new - mean) < 1.96 * std)
+    assert np.mean(inside) > 0.75
+
+
+SHAPES = [(30, True), (200, True), (30, False), (200, False)]  # of inputs and of noise, few rows and new ones
+
+
 def test_very_few_rows_are_saved_too(tmp_path):
     X, y = waves(FREQUENCIES, 12, 0.1)
     model = learned().fit(X, y)

@@ -243,12 +243,13 @@ def test_draws_of_parts_add_up_to_draws_of_the_whole():
 def test_a_constant_has_honest_intervals():
     """The error of the mean is part of every interval."""
     held = []
-    for seed in range(400):
+    for seed in range(200):
         rng = np.random.default_rng(seed)
         X = rng.uniform(0, 1000, (100, 1))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model = TorusGPRegressor(period=24, n_components=11).fit(X, 5 + 0.3 * rng.normal(size=100))
+            model = TorusGPRegressor(period=24, n_components=11, integrate=False)
+            model.fit(X, 5 + 0.3 * rng.normal(size=100))
         mean, std = model.predict([[3.0]], return_std=True, include_noise=False)
         held.append(abs(mean[0] - 5) < 1.96 * std[0])
     assert 0.93 <= np.mean(held) <= 0.97

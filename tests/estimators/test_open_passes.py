@@ -224,7 +224,7 @@ def test_scikit_learn_finds_the_same_optimum():
     ours = 1.0 * Circle(0, 2.5, length_scale=1.0) * Line(0, length_scale=5.0, **bounds) + 0.5 * Line(
         0, length_scale=4.0, **bounds
     )
-    found = TorusGPRegressor(ours, intercept=False, n_components=801).fit(t[:, None], y)
+    found = TorusGPRegressor(ours, intercept=False, n_components=801, integrate=False).fit(t[:, None], y)
     assert found.log_marginal_likelihood_ == pytest.approx(reference.log_marginal_likelihood_value_, abs=1e-2)
     points = np.linspace(0, 20, 40)[:, None]
     mean, std = reference.predict(points, return_std=True)

@@ -8,7 +8,7 @@ from tests.expressions import circles, column_variances, lattice, prior_of
 from torusgp import Category, Circle, Line, Slope, SufficientStatistics, TorusKernel
 from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.fitting.learning import (
-    _Objective,
+    Objective,
     learn_spectrum,
     log_evidence_and_gradient,
     maximise,
@@ -161,7 +161,7 @@ def test_gradient_in_the_period_is_the_difference_of_the_evidence(name, backend,
     source = RowSource(rows, prior, Compute(backend, 1), center, "adaptive")
     index_set = prior.select(here, 21)
     moves = make_moves(prior)
-    objective = _Objective(source, prior, index_set, here, moves)
+    objective = Objective(source, prior, index_set, here, moves)
     point = np.append(here.to_vector(), rng.uniform(-0.3, 0.3, moves.size))
     value, gradient = objective(point)
     differences = central_differences(lambda vector: objective(vector)[0], point)

@@ -5,7 +5,7 @@ import pytest
 
 from torusgp import Category, Circle, Line, Slope
 from torusgp.fitting.fitter import Fitter
-from torusgp.fitting.learning import _Objective, log_evidence_and_gradient
+from torusgp.fitting.learning import Objective, log_evidence_and_gradient
 from torusgp.fitting.moves import PeriodMoves
 from torusgp.fitting.prior import Prior
 from torusgp.fitting.problem import Settings, spread_of_rows
@@ -58,7 +58,7 @@ def test_the_information_is_that_of_the_covariance_of_the_targets():
     prior, rows, start = problem(60)
     index_set = prior.select(start, 61)
     source = RowSource(rows, prior, Compute(), True, "adaptive")
-    objective = _Objective(source, prior, index_set, start, None)
+    objective = Objective(source, prior, index_set, start, None)
     columns = source._row_statistics(rows, index_set, start)
     vector, step = start.to_vector(), 1e-5
 
@@ -85,7 +85,7 @@ def test_the_information_is_that_of_the_covariance_of_the_targets():
 
 def _row_objective(objective, rows):
     """The same in the space of the rows."""
-    return _Objective(lambda *_: rows, objective.prior, objective.index_set, objective.start, None)
+    return Objective(lambda *_: rows, objective.prior, objective.index_set, objective.start, None)
 
 
 @pytest.mark.parametrize("backend", ["dense", "finufft"])
@@ -104,7 +104,7 @@ def test_the_gradient_of_the_objective_with_a_period_is_its_difference(backend):
     index_set = prior.select(start, 41)
     moves = PeriodMoves(np.diag(model.moving), np.ptp(rows.X, axis=0), model.period_bounds)
     source = RowSource(rows, prior, Compute(backend), True, "adaptive")
-    objective = _Objective(source, prior, index_set, start, moves)
+    objective = Objective(source, prior, index_set, start, moves)
     vector = np.append(start.to_vector(), np.zeros(moves.size))
     _, gradient = objective(vector)
     step = 1e-5

@@ -307,20 +307,3 @@ def test_everything_in_small(tmp_path):
         assert saved or (NO_TEXTURES and name in ("textures", "pictures"))
         if saved:
             assert json.loads((tmp_path / f"{name}.json").read_text())["quick"]
-
-
-class TestPublished:
-    """The page in the documentation says what the present code computes, as far as that is quick to see."""
-
-    PAGE = ROOT / "docs/paper/index.md"
-
-    @pytest.mark.parametrize("name", ["index_sets", "truncation", "coefficients"])
-    def test_numbers_are_those_of_the_present_code(self, tmp_path, name):
-        record = measure_experiment(name, tmp_path, Pool(1), quick=False)
-        section = self.PAGE.read_text(encoding="utf-8").partition(f"\n## {name}\n")[2].partition("\n## ")[0]
-        assert EXPERIMENTS[name].describe(record).strip() in section
-
-    def test_figures_are_there_and_small(self):
-        shown = re.findall(r"\]\((\w+\.png)\)", self.PAGE.read_text(encoding="utf-8"))
-        assert len(shown) > 8
-        assert all((self.PAGE.parent / name).stat().st_size < 250_000 for name in shown)

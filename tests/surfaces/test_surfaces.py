@@ -71,7 +71,7 @@ def test_positions_do_not_depend_on_where_the_period_begins():
 def draws_of_stationary_points(field, point, n_draws=400):
     """Positions, values and curvatures of the same stationary point of functions drawn from the posterior."""
     units = np.eye(field.domain.dimension)
-    weights = field.fitted.posterior.sample_weights(n_draws, np.random.RandomState(0))[:, 0].T
+    weights = field.fitted.sample_weights(n_draws, np.random.RandomState(0))[:, 0].T
     x = np.tile(point.position, (n_draws, 1))
     for _ in range(6):
         slope = np.stack([(field.columns(x, u) * weights).sum(axis=1) for u in units], axis=1)

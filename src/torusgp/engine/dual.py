@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 from scipy.linalg.blas import dsyrk, dtrsm
-from scipy.linalg.lapack import dpotrf
+from scipy.linalg.lapack import dpotrf, dpstrf
 
 _FEWER = 2  # times as many components as rows, from which on rows are cheaper
 
@@ -70,6 +70,39 @@ class RowStatistics:
         if info:
             raise np.linalg.LinAlgError(f"The leading minor of order {info} is not positive.")
         return RowFactor(lower, scaled, self.targets / np.sqrt(noise_variance))
+
+
+def few_rows(linear):
+    """Rows that have the sums of statistics, where these are so few that evaluations are cheaper in their space.
+
+    Their number is the rank of the Gram matrix, and one more for what the columns cannot reach of the targets.
+
+    Parameters
+    ----------
+    linear : LinearStatistics
+        Statistics of the data.
+
+    Returns
+    -------
+    RowStatistics or LinearStatistics
+        The statistics themselves, where rows are no fewer or derivatives were observed.
+    """
+    n_columns = len(linear.gram)
+    if linear.derivatives or linear.device is not None or not rows_are_fewer(linear.n_samples + 1, n_columns):
+        return linear
+    tolerance = max(linear.rounding, n_columns * np.finfo(float).eps) * np.diagonal(linear.gram).max()
+    triangle, pivots, rank, _ = dpstrf(linear.gram, tol=tolerance)
+    if not rows_are_fewer(rank + 1, n_columns):
+        return linear
+    columns = np.zeros((rank + 1, n_columns))
+    columns[:rank, pivots - 1] = np.triu(triangle)[:rank]
+    targets = np.zeros((rank + 1, linear.moments.shape[1]))
+    inside = columns[:rank]
+    targets[:rank] = np.linalg.solve(inside @ inside.T, inside @ linear.moments)
+    targets[rank] = np.sqrt(np.maximum(linear.squares - (targets**2).sum(axis=0), 0.0))
+    rows = RowStatistics(columns, targets, np.ones(rank + 1), np.ones(rank + 1))
+    rows.n_samples, rows.log_precision, rows.rounding = linear.n_samples, linear.log_precision, linear.rounding
+    return rows
 
 
 class RowFactor:

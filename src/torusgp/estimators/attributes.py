@@ -93,7 +93,7 @@ class FittedAttributes:
         fitted = self.fitted_
         if isinstance(fitted, LatentTorusGP):
             return fitted.likelihood
-        return type(check_likelihood(self.likelihood))(fitted.noise_variance)
+        return type(check_likelihood(self.likelihood))(fitted.expected_noise_variance)
 
     @property
     def intercept_variance_(self) -> Any:

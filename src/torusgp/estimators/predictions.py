@@ -116,7 +116,7 @@ class Predictions(FittedAttributes):
         if return_cov:
             if likelihood.name != "normal":
                 raise ValueError(f"return_cov is for likelihood='normal'; with {likelihood.name!r} use return_std.")
-            noise = fitted.noise_variance if include_noise else np.zeros(fitted.n_outputs)
+            noise = fitted.expected_noise_variance if include_noise else np.zeros(fitted.n_outputs)
             noise = np.broadcast_to(noise * np.square(scale), (len(points), fitted.n_outputs))
             covariance = fitted.covariance(points) + np.eye(len(points))[..., None] * noise
             return self._squeeze_points(fitted.mean(points)), self._squeeze_points(covariance)

@@ -82,6 +82,10 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         "fixed". It may also hold "spectrum", the variance of every frequency, after the others; and of the short form
         "period", to learn the period along each input from where it was given or found, or "lattice", the same for a
         whole cell, of which a product kernel takes the best basis. An empty collection keeps everything as given.
+    integrate : bool or "auto", default="auto"
+        Integrate predictions over what is uncertain of the learned hyperparameters, instead of taking the most likely
+        ones as certain. Attributes such as ``noise_variance_`` stay the most likely ones. "auto" does so up to 300
+        rows, above which it changes little; periods are taken as found in any case.
     intercept : bool, default=True
         Have a constant with a broad prior, whose error is part of every interval; without, the prior mean is zero.
     likelihood : str or Likelihood, default="normal"
@@ -178,6 +182,7 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         index_set: str | IndexSet = "auto",
         n_components: int | str = "auto",
         learn: Any = ("length_scale", "signal_variance", "noise_variance"),
+        integrate: bool | str = "auto",
         intercept: bool = True,
         likelihood: Any = "normal",
         noise: str | Noise = "white",
@@ -195,6 +200,7 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         self.index_set = index_set
         self.n_components = n_components
         self.learn = learn
+        self.integrate = integrate
         self.intercept = intercept
         self.likelihood = likelihood
         self.noise = noise

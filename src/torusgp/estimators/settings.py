@@ -91,7 +91,26 @@ def make_settings(estimator: Any) -> Settings:
         float(check_positive_array(estimator.gradient_noise_variance, "gradient_noise_variance", max_ndim=0)),
         make_compute(estimator.backend, estimator.n_threads),
         report,
+        integrate=_check_integrate(estimator),
     )
+
+
+def _check_integrate(estimator: Any) -> bool | str:
+    """Return whether to integrate over what is uncertain of the learned parameters, or raise if that cannot be."""
+    integrate = getattr(estimator, "integrate", False)
+    if isinstance(integrate, str) and integrate == "auto":
+        return "auto"
+    if isinstance(integrate, str):
+        raise ValueError(f"integrate must be True, False or 'auto', got {integrate!r}.")
+    check_flag(integrate, "integrate")
+    if integrate and ("spectrum" in estimator.learn or str(estimator.index_set) == "learned"):
+        raise ValueError(
+            "integrate=True is not possible with index_set='learned' or 'spectrum' in learn, where the data choose "
+            "more than can be integrated over: use integrate='auto' or False."
+        )
+    if integrate and isinstance(getattr(estimator, "noise", None), str) and estimator.noise == "correlated":
+        raise ValueError("integrate=True is not possible with noise='correlated': use integrate='auto' or False.")
+    return bool(integrate)
 
 
 def make_fitter(estimator: Any, model: Model, learns_set: bool = False) -> Fitter:
@@ -101,10 +120,16 @@ def make_fitter(estimator: Any, model: Model, learns_set: bool = False) -> Fitte
     """
     settings, likelihood = make_settings(estimator), check_likelihood(estimator.likelihood)
     is_automatic = isinstance(estimator.index_set, str) and estimator.index_set == AUTO
-    if is_automatic and learns_set and not likelihood.needs_passes and _interacts_widely(model, settings):
+    learns_set = learns_set and not likelihood.needs_passes and settings.integrate is not True
+    if is_automatic and learns_set and _interacts_widely(model, settings):
         settings = replace(settings, index_set="learned")
     if not likelihood.needs_passes:
         return Fitter(model, settings)
+    if settings.integrate is True:
+        raise ValueError(
+            f"integrate=True goes with likelihood='normal' and 'log_normal', not with {likelihood.name!r}: use "
+            "integrate='auto' or False."
+        )
     if settings.index_set == "learned":
         raise ValueError(
             f"index_set='learned' goes with likelihood='normal' and 'log_normal', not with {likelihood.name!r}: use "

@@ -185,6 +185,8 @@ def fit_to_archive(fit: Fit) -> tuple[dict[str, Any], dict[str, Any]]:
     arrays["noise_variance"] = fit.fitted.noise_variance
     if fit.fitted.spectrum is not None:
         arrays["spectrum"] = fit.fitted.spectrum
+    if fit.fitted.centre is not None:
+        arrays["centre"] = fit.fitted.centre
     if fit.fitted.moments is not None:
         arrays["moments_precision"] = fit.fitted.moments.precision
         arrays["moments_linear_term"] = fit.fitted.moments.linear_term
@@ -222,10 +224,17 @@ def fit_from_archive(content: dict[str, Any], arrays: dict[str, Any], compute: C
         compute,
     )
     if latent is None:
-        fitted = FittedTorusGP(*parts, *_correlated_noise(content, arrays))
+        centre = _checked_centre(arrays.get("centre"), parts[1])
+        fitted = FittedTorusGP(*parts, *_correlated_noise(content, arrays), centre)
     else:
         fitted = LatentTorusGP(*parts, **(latent | {"likelihood": likelihood_from_json(latent["likelihood"])}))
     return Fit(model, fitted, outcome.learned, outcome.nyquist, outcome.period_std)
+
+
+def _checked_centre(centre: Any, parameters: Parameters) -> Any:
+    if centre is not None and (np.shape(centre) != parameters.to_vector().shape or not np.isfinite(centre).all()):
+        raise ValueError(f"the stored centre of the learned parameters is {centre}, not one number for each of them.")
+    return centre
 
 
 def _correlated_noise(content: dict[str, Any], arrays: dict[str, Any]) -> tuple[Moments | None, NoiseProcess | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -11,10 +12,12 @@ from numpy.typing import NDArray
 
 from torusgp.engine.backends import InputSpace, count_threads
 from torusgp.engine.basis import columns as basis_columns
+from torusgp.engine.dual import few_rows
 from torusgp.engine.inference import LinearStatistics, Posterior, evidence
 from torusgp.engine.moments import Moments
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.fitting.advice import advise
+from torusgp.fitting.mixture import MixedPosterior, Mixture, find_mixture
 from torusgp.fitting.noise_process import NoiseProcess
 from torusgp.fitting.parameters import Parameters
 from torusgp.fitting.prior import NOISE, Prior, derivative_noise
@@ -91,6 +94,9 @@ class FittedTorusGP:
         What rows with correlated noise say of the weights.
     noise_process : NoiseProcess or None
         Their noise as a process in time; None if rows are independent.
+    centre : ndarray of shape (n_learned,) or None
+        Logarithms around which the learned parameters are expected: predictions then integrate over what is uncertain
+        of them. None takes them as they were learned.
     """
 
     prior: Prior
@@ -102,6 +108,7 @@ class FittedTorusGP:
     compute: Compute = field(default_factory=Compute)
     moments: Moments | None = None
     noise_process: NoiseProcess | None = None
+    centre: NDArray[np.float64] | None = None
     _predictors: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     # What was learned --------------------------------------------------------------------------------------------
@@ -129,7 +136,7 @@ class FittedTorusGP:
         n_samples = float(self.statistics.n_samples)
         if self.moments is None:
             return n_samples
-        known = 1 - self.posterior.shares(0)
+        known = 1 - self._learned_posterior.shares(0)
         known[0] = 0.0  # the constant, which is known whatever the noise
         plain = np.diagonal(self.gram)
         known[plain <= 0] = 0.0  # as a sine that vanishes on all rows
@@ -161,15 +168,60 @@ class FittedTorusGP:
         return self.parameters[NOISE]
 
     @cached_property
-    def posterior(self) -> Posterior:
-        """Posterior of the weights of all columns: those of the frequencies, then the plain ones."""
+    def _learned_posterior(self) -> Posterior:
+        """Posterior of the weights with the parameters as they were learned."""
         own = derivative_noise(self.parameters, self.linear)
         return Posterior(self.linear, self.prior_variances, self.noise_variance, own)
 
+    @cached_property
+    def posterior(self) -> Posterior | MixedPosterior:
+        """Posterior of the weights of all columns: those of the frequencies, then the plain ones."""
+        return self._learned_posterior if self.mixture is None else self._mixed()
+
+    def _mixed(self, n_columns: int | None = None) -> MixedPosterior:
+        """Posterior of the first columns, or of all, over plausible parameters."""
+        assert self.mixture is not None
+        linear, frequencies = self._cheap_linear, self.index_set.frequencies
+        posteriors = (
+            Posterior(linear, self.prior.variances(one, frequencies), one[NOISE], derivative_noise(one, linear))
+            for one in self.mixture.parameters
+        )
+        return MixedPosterior(posteriors, self.mixture.weights, n_columns)
+
+    @cached_property
+    def _cheap_linear(self) -> Any:
+        """Statistics of the columns, as rows where these are few."""
+        return few_rows(self.linear)
+
     @property
     def log_evidence(self) -> float:
-        """Log evidence, summed over outputs."""
-        return self.posterior.log_evidence
+        """Log evidence, summed over outputs, with the parameters as they were learned."""
+        return self._learned_posterior.log_evidence
+
+    @cached_property
+    def mixture(self) -> Mixture | None:
+        """Plausible values of what was learned, over which predictions integrate, or None."""
+        if self.centre is None or not len(self.centre):
+            return None
+        return find_mixture(self._cheap_linear, self.prior, self.index_set, self.parameters, self.centre)
+
+    def components(self) -> Iterator[FittedTorusGP]:
+        """Models with plausible parameters of which this one is the mixture: itself, if it takes its own as certain."""
+        if self.mixture is None:
+            yield self
+            return
+        for parameters in self.mixture.parameters:
+            yield replace(self, parameters=parameters, centre=None, _predictors={})
+
+    @property
+    def component_weights(self) -> NDArray[np.float64]:
+        """Probabilities of the components."""
+        return np.ones(1) if self.mixture is None else self.mixture.weights
+
+    @property
+    def expected_noise_variance(self) -> NDArray[np.float64]:
+        """Noise variances of the outputs that predictions have: averages over what is uncertain of them."""
+        return self.component_weights @ np.array([one.noise_variance for one in self.components()])
 
     @cached_property
     def kernel(self) -> TorusKernel:
@@ -209,7 +261,11 @@ class FittedTorusGP:
         """The same model with another noise variance; the posterior follows from the statistics alone."""
         if self.moments is not None:
             raise ValueError("Correlated noise has a covariance, not a variance that could be set after a fit.")
-        return replace(self, parameters=self.parameters.with_value(NOISE, noise_variance), _predictors={})
+        parameters, centre = self.parameters.with_value(NOISE, noise_variance), self.centre
+        if centre is not None:  # the noise is known now
+            is_noise = np.concatenate([np.full(int(parameters.entry(n).learned.sum()), n == NOISE) for n in parameters])
+            centre, parameters = centre[~is_noise], parameters.with_given(NOISE)
+        return replace(self, parameters=parameters, centre=centre, _predictors={})
 
     def with_compute(self, compute: Compute) -> FittedTorusGP:
         """The same model, whose predictions are computed in another way."""
@@ -239,6 +295,8 @@ class FittedTorusGP:
         """Posterior of the weights of the Fourier columns."""
         if not self.prior.columns:
             return self.posterior
+        if self.mixture is not None:
+            return self._mixed(self.n_fourier)
         own = derivative_noise(self.parameters, self.linear)
         return _FourierPosterior(self.linear, self.prior_variances, self.noise_variance, self.n_fourier, own)
 
@@ -331,9 +389,32 @@ class FittedTorusGP:
     def sample(self, X: NDArray[Any], n_samples: int, random_state: np.random.RandomState) -> NDArray[np.float64]:
         """Functions drawn from the posterior, shape (n_points, n_outputs, n_samples)."""
         self._warn_beyond(X)
-        draws = self.posterior.sample_weights(n_samples, random_state)
+        draws = self.sample_weights(n_samples, random_state)
         values = self.values(X, draws.reshape(len(draws), -1)).reshape(len(X), -1, n_samples)
         return values + self.offset[:, None]
+
+    def sample_weights(self, n_samples: int, random_state: np.random.RandomState) -> NDArray[np.float64]:
+        """Draws of the weights of all columns, shape (n_columns, n_outputs, n_samples)."""
+        return self._draw(self._drawn_components(n_samples, random_state), n_samples, random_state)
+
+    def _draw(self, groups: Any, n_samples: int, random_state: np.random.RandomState) -> NDArray[np.float64]:
+        """The same from components and the draws that come from each."""
+        draws = np.empty((*self.posterior.weights.shape, n_samples))
+        for component, chosen in groups:
+            draws[..., chosen] = component._learned_posterior.sample_weights(len(chosen), random_state)
+        return draws
+
+    def _drawn_components(
+        self, n_samples: int, random_state: np.random.RandomState
+    ) -> Iterator[tuple[FittedTorusGP, NDArray[np.int64]]]:
+        """Components, and which of some draws come from each."""
+        if self.mixture is None:
+            yield self, np.arange(n_samples)
+            return
+        which = random_state.choice(len(self.mixture.weights), n_samples, p=self.mixture.weights)
+        for i, component in enumerate(self.components()):
+            if (chosen := np.flatnonzero(which == i)).size:
+                yield component, chosen
 
     def _wave_numbers(self) -> NDArray[np.float64]:
         """Wave numbers of the frequencies along the inputs, shape (n_inputs, n_frequencies)."""
@@ -418,18 +499,30 @@ class FittedTorusGP:
         """Average of the function over the rows: the constant beside the parts, shape (n_outputs,)."""
         return self.average_columns @ self.posterior.weights + self.offset
 
+    @cached_property
+    def _part_weights(self) -> NDArray[np.float64]:
+        """Posterior means of the weights of the parts, shape (n_parts, n_columns, n_outputs)."""
+        parts = [one._shares * one._learned_posterior.weights for one in self.components()]
+        return np.einsum("i,ipmq->pmq", self.component_weights, parts)
+
     def parts(self, X: NDArray[Any]) -> NDArray[np.float64]:
         """Posterior means of the parts, centred on the rows, shape (n_samples, n_parts, n_outputs).
 
         With the intercept they add up to the mean.
         """
-        weights = self._shares * self.posterior.weights  # (n_parts, n_columns, n_outputs)
+        weights = self._part_weights
         flat = np.moveaxis(weights, 1, 0).reshape(weights.shape[1], -1)
         values = self.values(X, flat) - self.average_columns @ flat
         return values.reshape(len(X), len(weights), self.n_outputs)
 
     def parts_covariance(self, X: NDArray[Any]) -> NDArray[np.float64]:
         """Posterior covariances of the parts at each point, shape (n_samples, n_parts, n_parts, n_outputs)."""
+        if self.mixture is not None:
+            result, mean = np.zeros(()), self.parts(X)
+            for weight, one in zip(self.component_weights, self.components(), strict=True):
+                off = one.parts(X) - mean
+                result = result + weight * (one.parts_covariance(X) + off[:, :, None] * off[:, None])
+            return result
         n_parts = len(self._shares)
         result = np.empty((len(X), n_parts, n_parts, self.n_outputs))
         step = max(1, _CHUNK_ENTRIES // (n_parts * len(self.average_columns)))
@@ -458,14 +551,21 @@ class FittedTorusGP:
             The same state gives the draws of :meth:`sample`.
         """
         self._warn_beyond(X)
-        draws = self.posterior.sample_weights(n_samples, random_state)  # (n_columns, n_outputs, n_samples)
+        groups = list(self._drawn_components(n_samples, random_state))
+        draws = self._draw(groups, n_samples, random_state)
+        weights = np.empty((len(self._shares), *draws.shape))
+        for component, chosen in groups:
+            weights[..., chosen] = component._split(draws[..., chosen], random_state)
+        flat = np.moveaxis(weights, 1, 0).reshape(draws.shape[0], -1)
+        values = self.values(X, flat) - self.average_columns @ flat
+        return values.reshape(len(X), len(weights), self.n_outputs, n_samples)
+
+    def _split(self, draws: NDArray[np.float64], random_state: np.random.RandomState) -> NDArray[np.float64]:
+        """Weights of the parts of functions that were drawn, shape (n_parts, n_columns, n_outputs, n_samples)."""
         shares = self._shares[..., None]
         variance = self.prior_variances[..., None]
         own = np.sqrt(variance * shares) * random_state.standard_normal((len(shares), *draws.shape))
         # the intercept's share of the constant column is no part: it takes up what is left
         left = 1 - shares.sum(axis=0)
         rest = np.sqrt(np.maximum(variance * left, 0.0)) * random_state.standard_normal(draws.shape)
-        weights = own + shares * (draws - own.sum(axis=0) - rest)
-        flat = np.moveaxis(weights, 1, 0).reshape(draws.shape[0], -1)
-        values = self.values(X, flat) - self.average_columns @ flat
-        return values.reshape(len(X), len(shares), self.n_outputs, n_samples)
+        return own + shares * (draws - own.sum(axis=0) - rest)

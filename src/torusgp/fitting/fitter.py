@@ -37,6 +37,8 @@ _UNKNOWN_ROWS = 10**9  # what a source is taken to have that does not know: the 
 # how far the statistics of a stream reach beyond the sample's set; elsewhere every column costs
 _MARGIN = {"finufft": 2.0}
 _POOL = 200  # frequencies, beside those of the first rows, from which rows that come later may choose
+_ROOM_COLUMNS = 401  # up to here a set is cheap enough to be doubled, for length scales that are less likely
+FEW_ROWS = 300  # up to here what is uncertain of the learned parameters is worth integrating over
 _CLEAR_SHARE = 0.05  # of the variance of the residuals, from which a frequency in them must not be ignored
 SAMPLE_ROWS = 100_000  # rows of a source on which the period and the number of components are decided
 
@@ -154,6 +156,7 @@ class Fitter:
             learned = problem.learn(source, start, search=search, first=first, n_components=size)
             if not preliminary and rows.derivatives is None:
                 learned = self._with_leftover(problem, in_order, source, learned)
+                learned = self._with_room(problem, source, learned, rows.n_observations)
         return Preliminary(
             model, learned, setup.nyquist, period_std, setup.search, _extent(model, rows, learned)
         ), source
@@ -187,6 +190,14 @@ class Fitter:
                 learned, left = again, problem.leftover(some, source, again)
         still = left is not None and left.share > _CLEAR_SHARE
         return replace(learned, left_over=left.frequency) if left is not None and still else learned
+
+    def _with_room(self, problem: Problem, source: RowSource, learned: Learned, n_rows: float) -> Learned:
+        """Learn once more on a larger set, if shorter length scales than the most likely ones will have their say."""
+        size, learns = learned.index_set.n_components, "length_scale" in self.settings.learn
+        if not (learns and self.settings.is_automatic and self._integrates(n_rows)) or size > _ROOM_COLUMNS:
+            return learned
+        wide = problem.learn(source, learned.parameters, search=False, first=2 * size, n_components=2 * size)
+        return replace(learned, parameters=wide.parameters, index_set=wide.index_set, log_evidence=wide.log_evidence)
 
     def _learn_period_alone(self, rows: Rows, setup: PeriodSetup) -> tuple[Parameters, NDArray[np.float64] | None]:
         """Learn the period with the first term alone, on targets without slow change.
@@ -380,8 +391,20 @@ class Fitter:
         spread = spread_of_statistics(statistics, self.model, settings)
         prior = Prior.of(self.model, settings.intercept, spread)
         parameters, spectrum = learned.parameters, None
+        n_rows = statistics.n_samples
+        slopes = statistics.derivatives is not None and bool(statistics.derivatives.n_samples.any())
+        integrates = moments is None and self._integrates(n_rows, slopes)
+        centre = self._centre(prior, parameters, spread) if integrates else None
         fitted = FittedTorusGP(
-            prior, parameters, learned.index_set, statistics, settings.intercept, None, settings.compute, moments
+            prior,
+            parameters,
+            learned.index_set,
+            statistics,
+            settings.intercept,
+            None,
+            settings.compute,
+            moments,
+            centre=centre,
         )
         if not spread.is_known and settings.learn & set(LEARNABLE[:3]):
             signal = fitted.prior.signal_variances(parameters).sum(axis=0)[0]
@@ -403,6 +426,28 @@ class Fitter:
         warn_of_fit(fitted, learned, settings, outcome.nyquist)
         warn_of_units(fitted, spread)
         return Fit(self.model, fitted, learned, outcome.nyquist, outcome.period_std, outcome.search)
+
+    def _integrates(self, n_rows: float, slopes: bool = False) -> bool:
+        """Whether predictions integrate over what is uncertain of the learned parameters.
+
+        By default not with derivatives, which tell much of them, nor if the data chose the variances of all frequencies
+        or the frequencies themselves.
+        """
+        settings = self.settings
+        if settings.integrate == "auto":
+            possible = "spectrum" not in settings.learn and settings.index_set != "learned" and not slopes
+            return possible and 1 < n_rows <= FEW_ROWS
+        return bool(settings.integrate)
+
+    def _centre(self, prior: Prior, parameters: Parameters, spread: Spread) -> NDArray[np.float64]:
+        """Where learning starts, in logarithms: around it the learned parameters are expected."""
+        settings = self.settings
+        noise, bounds = np.asarray(settings.noise_variance, dtype=float), settings.noise_variance_bounds
+        start = prior.start(parameters.period, spread, settings.learn, noise, bounds, settings.gradient_noise_variance)
+        for name in parameters:
+            value = start[name] if len(start[name]) == len(parameters[name]) else np.exp(np.log(start[name]).mean())
+            parameters = parameters.with_value(name, np.broadcast_to(value, parameters[name].shape))
+        return parameters.to_vector()
 
 
 def _extent(model: Model, rows: Rows, learned: Learned) -> NDArray[np.float64] | None:

@@ -69,7 +69,7 @@ class SeriesForecast:
     def sample(self, n_samples: int, random_state: np.random.RandomState) -> Array:
         """Paths, shape (n_points, n_samples)."""
         fitted, process = self.fitted, self.process
-        draws = fitted.posterior.sample_weights(n_samples, random_state)[:, 0]  # (n_columns, n_samples)
+        draws = fitted.sample_weights(n_samples, random_state)[:, 0]  # (n_columns, n_samples)
         before, after = process.sample_paths(self.times, n_samples, random_state)
         residuals = process.residuals[:, None] - self._last @ (draws - fitted.posterior.weights)
         noise = after + process.gain(self.times) @ (residuals - before)

@@ -143,7 +143,7 @@ def log_evidence_and_gradient(
     return sum(result.log_evidence for result in results), gradient
 
 
-class _Objective:
+class Objective:
     """Negative log evidence of a fixed set of frequencies, as a function of a vector of what is learned.
 
     A learned noise variance is at least the variance that the set leaves out of the kernel, which the columns cannot
@@ -208,7 +208,7 @@ class _Objective:
 class EvidencePoint:
     """Log evidence at one vector of what is learned; derivatives are computed when they are asked for."""
 
-    def __init__(self, objective: _Objective, vector: NDArray[np.float64]):
+    def __init__(self, objective: Objective, vector: NDArray[np.float64]):
         self._objective, self._vector = objective, vector
         self._here = objective.unpack(vector)
         prior = objective.prior
@@ -302,7 +302,7 @@ def maximise(
     -------
     Learned
     """
-    objective = _Objective(provider, prior, index_set, start, moves, floor, tilt=tilt)
+    objective = Objective(provider, prior, index_set, start, moves, floor, tilt=tilt)
     limits = start.limits()
     first = start.to_vector()
     limits = np.clip(limits, (first - reach)[:, None], (first + reach)[:, None])
@@ -343,7 +343,7 @@ def period_standard_errors(
         Not a number where the evidence has no maximum; zero where the period is given.
     """
     parameters = learned.parameters if together else learned.parameters.fixed()
-    objective = _Objective(provider, prior, learned.index_set, parameters, moves, floor=False)
+    objective = Objective(provider, prior, learned.index_set, parameters, moves, floor=False)
     here, limits, step = parameters.to_vector(), parameters.limits(), 1e-3
     # what lies at a bound does not move
     free = np.flatnonzero((here - limits[:, 0] > step) & (limits[:, 1] - here > step))

@@ -88,6 +88,11 @@ class Parameters(Mapping[str, Any]):
         old = self._entries[name]
         return Parameters({**self._entries, name: replace(old, upper=np.maximum(upper, old.lower))}, self.period)
 
+    def with_given(self, name: str) -> Parameters:
+        """The same with one parameter that is not learned."""
+        old = self._entries[name]
+        return Parameters({**self._entries, name: replace(old, learned=np.zeros_like(old.learned))}, self.period)
+
     def fixed(self) -> Parameters:
         """The same with nothing to learn."""
         entries = {name: replace(one, learned=np.zeros_like(one.learned)) for name, one in self._entries.items()}

@@ -61,6 +61,8 @@ class Settings:
         Takes lines of progress.
     most_components : int, optional
         Largest number of components while something else is still being estimated, given or not.
+    integrate : bool or "auto"
+        Whether predictions integrate over what is uncertain of the learned parameters.
     """
 
     index_set: str | IndexSet = "adaptive"
@@ -73,6 +75,7 @@ class Settings:
     compute: Compute = field(default_factory=Compute)
     report: Callable[[str], None] = field(default=lambda line: None)
     most_components: int | None = None
+    integrate: bool | str = "auto"
 
     @property
     def is_automatic(self) -> bool:

@@ -31,7 +31,7 @@ _GROWTH = 1.7  # of the number of frequencies, from round to round
 _STEPS, _FEW_STEPS = 25, 12  # of learning in a round, with few and with many components
 _MANY_COLUMNS = 900
 _BLOCKS, _EVERY = 50, 5  # rows, in their order, are so many blocks, of which every fifth takes no part in choosing
-_FEWEST_ROWS = 25  # with fewer rows none can be spared
+_FEWEST_ROWS = 50  # with fewer rows too few can be spared to tell anything
 _SCOUTED_ROWS = 5000  # that tell length scales of the prior's own set
 _MOST_CHECKED = 4000  # rows that take no part and are predicted
 _PATIENCE = 2  # rounds without a better density that end the growth
@@ -128,10 +128,14 @@ class Selection:
 
         The noise variance makes the rows that took no part most probable.
         """
-        most, since = max(1, (n_components - 1) // 2), 0
+        if not len(self._others):
+            return self._unchecked(start, n_components)
+        most, since = (n_components - 1) // 2, 0
         size = min(_FIRST, most)
         state = best = self._first(start, size)
         scores = [state.score]
+        if not most:
+            return self._finished(state, scores, capped=False)
         while since < _PATIENCE and size < most:
             whole, is_whole = self._completed(state, min(most, _REACH * size))
             if is_whole and _advantage(whole.score, state.score) > -1:
@@ -150,6 +154,13 @@ class Selection:
         better = _advantage(filled.score, best.score) > (-1 if is_whole else 0)
         chosen = filled if better else self._thinned(best)
         return self._finished(self._or_of_the_prior(chosen, scores, start, most), scores, capped)
+
+    def _unchecked(self, start: Parameters, n_components: int) -> Learned:
+        """The prior's own frequencies, where no rows can tell whether others are chosen by chance."""
+        schedule = Schedule(self._source, self._prior.select, self._prior, self._report)
+        found = schedule.learn(start, "auto", cap=n_components)
+        only = Round(found.index_set.n_components, found.log_evidence, np.nan)
+        return replace(found, rounds=(only,), noise_factor=np.ones(len(found.parameters[NOISE])))
 
     def _or_of_the_prior(self, chosen: _State, scores: list[_Score], start: Parameters, most: int) -> _State:
         """A state, or one with the frequencies of the prior, if that predicts better.

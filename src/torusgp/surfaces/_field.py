@@ -134,7 +134,7 @@ class Field:
 
     def with_parameters(self, parameters: Parameters) -> Field:
         """The same surface with other length scales and variances."""
-        fitted = replace(self.fitted, parameters=parameters, _predictors={})
+        fitted = replace(self.fitted, parameters=parameters, centre=None, _predictors={})
         return Field(fitted, self.output)
 
     def difference(self, X: Array) -> float:

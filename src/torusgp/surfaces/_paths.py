@@ -81,7 +81,8 @@ def _height(field: Field, minimum: StationaryPoint, saddle: StationaryPoint) -> 
     columns = field.columns(ends)
     variance = float(field.covariance(columns[:1] - columns[1:])[0, 0])
     free, covariance = log_covariance(field.fitted)
-    if covariance is not None and field.fitted.spectrum is None:
+    is_counted = field.fitted.mixture is not None  # what was learned is uncertain in every variance then
+    if covariance is not None and field.fitted.spectrum is None and not is_counted:
         # where the function is stationary, a shift of the ends changes nothing
         vector, slopes = free.to_vector(), []
         for unit in _PARAMETER_STEP * np.eye(len(vector)):

@@ -248,7 +248,7 @@ def sobol_indices(
     decomposition = Decomposition(fitted, dimensions)
     components = decomposition.components
     by_component = decomposition.variances(fitted.posterior.weights)
-    drawn = decomposition.variances(fitted.posterior.sample_weights(n_samples, check_random_state(random_state)))
+    drawn = decomposition.variances(fitted.sample_weights(n_samples, check_random_state(random_state)))
     variance = by_component.sum(axis=0)
     constant = variance <= (1e-12 * np.abs(fitted.offset)) ** 2
     if constant.all():

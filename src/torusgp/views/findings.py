@@ -137,7 +137,7 @@ class Findings:
         Parameters
         ----------
         summary : dict
-            See :meth:`torusgp.TableModel.summary`, or :func:`torusgp.views.summary.summarise_regressor`.
+            See :meth:`torusgp.TableModel.summary`.
         unit : str, optional
             Unit of the target; by default the one of the summary.
         """

@@ -229,6 +229,29 @@ def test_noise_has_no_period():
     assert search.trend.mean(np.array([[30.0]])) == pytest.approx(0, abs=0.5)
 
 
+def few_rows(n, seed, scattered):
+    """A clear sine of five and a half turns."""
+    rng = np.random.default_rng(seed)
+    t = np.sort(rng.uniform(0, n, n)) if scattered else np.arange(float(n))
+    return t, np.sin(11 * np.pi * t / n + seed) + 0.15 * rng.normal(size=n)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("n", "scattered"), [(30, False), (50, True)])
+def test_a_clear_sine_is_found_in_few_rows(n, scattered, seed):
+    search = find_period(*few_rows(n, seed, scattered))
+    assert len(search) == 1
+    assert search[0].period == pytest.approx(n / 5.5, rel=0.02)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_few_rows_without_a_period_are_said_to_be_too_few(seed):
+    rng = np.random.default_rng(seed)
+    y = np.cumsum(rng.normal(size=25)) if seed % 2 else rng.normal(size=25)
+    with pytest.warns(UserWarning, match="No period was found in 25 rows, which are too few"):
+        assert not find_period(np.sort(rng.uniform(0, 25, 25)), y)
+
+
 def test_fewer_than_two_turns_are_slow_change():
     rng = np.random.default_rng(0)
     t = rng.uniform(0, 10, 150)

@@ -51,7 +51,8 @@ class TestPanels:
     def test_processes_give_the_same(self, panel, stores):
         other = PanelModel(quick(), "store", n_jobs=2).fit_and_evaluate(stores)
         for level, model in panel.models_.items():
-            np.testing.assert_array_equal(model.model_.coef_, other.models_[level].model_.coef_)
+            theirs = other.models_[level].model_.coef_  # other processes have another number of threads, and so round
+            np.testing.assert_allclose(model.model_.coef_, theirs, rtol=1e-3, atol=1e-4)  # where learning ends
 
     def test_files(self, panel, stores, tmp_path):
         panel.save(tmp_path / "stores.npz", {"data": "stores.csv"})

@@ -91,7 +91,7 @@ class TestPeriodogramMap:
         assert "(12, 1), (-2, 9)" in display.ax_.get_title()
         assert display.ax_.get_xlabel() == "frequency along row (cycles per unit)"
         assert display.ax_.get_ylabel() == "frequency along column (cycles per unit)"
-        assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["waves of the cell"]
+        assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["sinusoids of the cell"]
 
     def test_points_are_all_of_the_lattice_in_the_range(self):
         display = PeriodogramDisplay(*power_of(IMAGE.image), [CELL])
@@ -119,7 +119,7 @@ class TestPeriodogramMap:
         display = PeriodogramDisplay(*power_of(IMAGE.image), [3 * CELL]).plot(max_frequency=0.2)
         assert len(display.reciprocal_points()) > 600
         (marks,) = display.ax_.lines
-        assert (len(marks.get_xdata()), marks.get_label()) == (600, "the 600 slowest waves of the cell")
+        assert (len(marks.get_xdata()), marks.get_label()) == (600, "the 600 slowest sinusoids of the cell")
         assert display.ax_.get_xlim() == display.ax_.get_ylim() == (-0.2, 0.2)
 
     def test_axes_are_used(self):

@@ -13,7 +13,7 @@ import numpy as np
 
 from torusgp.engine.backends._blocks import BlockPredictor, BlockSums, block_costs
 from torusgp.engine.backends._dense import DensePredictor, GramSums
-from torusgp.engine.backends._lapack import LapackAlgebra
+from torusgp.engine.backends._lapack import LapackAlgebra, LapackFactor
 from torusgp.engine.backends._nufft import ModeSums, NufftPredictor
 from torusgp.engine.backends._resources import (
     KERNEL_WIDTH,
@@ -54,6 +54,7 @@ __all__ = [
     "GramSums",
     "InputSpace",
     "LapackAlgebra",
+    "LapackFactor",
     "ModeSums",
     "NufftPredictor",
     "Resources",

@@ -58,13 +58,21 @@ class SinusoidFinder:
         self._points = np.ascontiguousarray((2 * np.pi / self.oversampling * rows.inputs).T)
         self.subtract(columns)
 
-    def subtract(self, columns):
-        """Project columns out of the targets."""
+    def explained(self, columns):
+        """Share of the variance of the targets that columns explain beside those before."""
+        return float((((self._fresh(columns).T @ self._residual) ** 2).sum(axis=0) / self._variance).mean())
+
+    def _fresh(self, columns):
+        """Orthonormal basis of what columns add to those before."""
         columns = columns * self._root
         for _ in range(2):  # twice is enough for orthogonality
             columns = columns - self._basis @ (self._basis.T @ columns)
         fresh, triangle = np.linalg.qr(columns)
-        fresh = fresh[:, np.abs(np.diag(triangle)) > 1e-8 * np.sqrt(len(columns))]
+        return fresh[:, np.abs(np.diag(triangle)) > 1e-8 * np.sqrt(len(columns))]
+
+    def subtract(self, columns):
+        """Project columns out of the targets."""
+        fresh = self._fresh(columns)
         self._basis = np.hstack([self._basis, fresh])
         self._residual = self._residual - fresh @ (fresh.T @ self._residual)
 
@@ -156,11 +164,13 @@ def find_sinusoids(finder, inputs, fewest_turns, n_sinusoids):
     shares: list[float] = []
     for _ in range(n_sinusoids):
         power = finder.power()
-        frequency, share = finder.strongest(power, fewest_turns)
+        frequency, _ = finder.strongest(power, fewest_turns)
+        angles = 2 * np.pi * inputs @ frequency
+        columns = np.column_stack([np.cos(angles), np.sin(angles)])
+        share = finder.explained(columns)  # cosine and sine are not orthogonal on few scattered rows
         if not finder.is_no_noise(share, power.size):
             break
-        angles = 2 * np.pi * inputs @ frequency
-        finder.subtract(np.column_stack([np.cos(angles), np.sin(angles)]))
+        finder.subtract(columns)
         if all(min(np.abs(frequency - f).max(), np.abs(frequency + f).max()) > 1.0 for f in frequencies):
             frequencies.append(frequency)
             shares.append(share)

@@ -7,6 +7,7 @@ from math import gcd
 import numpy as np
 
 from torusgp.checks import check_flag
+from torusgp.fitting.advice import advise
 from torusgp.fitting.periods._candidates import Sinusoids, axis_candidates, lattice_candidates, same_lattice
 from torusgp.fitting.periods._checks import check_count, check_known, check_limit, check_rows
 from torusgp.fitting.periods._periodogram import Periodogram, SinusoidFinder, find_sinusoids
@@ -18,6 +19,8 @@ from torusgp.fitting.periods._trend import FEWEST_TURNS, Trend, TrendColumns
 from torusgp.kernels.lattices import shortest_basis, sublattice_changes
 
 _FEW_HARMONICS = {1: 6, 2: 24, 3: 62}  # sinusoids of a candidate
+_ROWS_PER_HARMONIC = 10  # at least: more harmonics leave nothing of few rows to compare with
+_FEW_ROWS = 40  # below which finding nothing means little
 _N_WAVES = 24
 _HOPELESS = 50.0  # log evidence below the best from which a polish does not lead back
 _MULTIPLES = {1: (2, 3, 5), 2: (2, 3), 3: (2,)}  # of a lattice that a finer one is tried for
@@ -35,6 +38,7 @@ _FASTER = 3  # times the highest fundamental, up to where sinusoids are looked f
 _ALIASING = 0.2  # power of a sinusoid of the sampling itself, of one at most, from which it makes aliases
 _MOST_ALIASES = 6  # such sinusoids that are tried
 _COMPARABLE = 0.5  # of the strongest slow sinusoid: a fast one from which on the fast ones are searched, too
+_ALIKE = 0.9  # the same of two sinusoids of which one must be the other's alias
 _CANDIDATES = 12  # that are fitted
 _POLISHED = 4  # of these
 MIN_GAIN = 5.0  # log evidence over a model without period from which a period is reported: odds of 150 to 1
@@ -205,8 +209,21 @@ class _Search:
             fit = evaluated[-1][1]
         trend = self._trend(fit)
         candidates = (*found, *rejected, *others)
+        if not found and not self.given and len(self.rows.inputs) < _FEW_ROWS:
+            self._say_too_few(candidates, min_gain)
         searched = self.sampling.extent / np.array([np.maximum(self.highest, self.extreme), self.lowest])
         return PeriodSearch(tuple(found), candidates, periodogram, min_gain, trend, self.sampling.nyquist, searched)
+
+    def _say_too_few(self, candidates, min_gain):
+        """Warn that nothing was found in rows that show only what is very clear."""
+        tried = [one for one in candidates if np.isfinite(one.gain)]
+        best = ""
+        if tried:
+            best = f" The best candidate, {describe(tried[0].period)}, gains {tried[0].gain:.1f} of {min_gain:g}."
+        advise(
+            f"No period was found in {len(self.rows.inputs)} rows, which are too few to tell any but a very clear one "
+            f"from noise.{best} Give more rows, or narrow the search with min_period and max_period."
+        )
 
     def _finder(self, fit):
         """What finds sinusoids in the residuals of a fit, also fast ones if one is as strong as the slow ones."""
@@ -217,7 +234,8 @@ class _Search:
             fast = np.abs(turns) > self.highest_sinusoid[0]
             frequency, share = finder.strongest(np.where(fast, power, 0.0), self.fewest_turns)
             slow = power[~fast & (np.abs(turns) >= self.fewest_turns)].max(initial=0.0)
-            if share > _COMPARABLE * slow and finder.is_no_noise(share, power.size):
+            least = _COMPARABLE if share + slow <= 1 else _ALIKE  # together they explain no more than all there is
+            if share > least * slow and finder.is_no_noise(share, power.size):
                 self.highest, self.highest_sinusoid = self.extreme, np.minimum(_FASTER * frequency, self.extreme)
         return SinusoidFinder(self.rows, self.highest_sinusoid, columns)
 
@@ -430,7 +448,8 @@ class _Search:
         dimension = len(basis)
         by_length = self.lattice or dimension == 1
         metric = basis * (self.unit if by_length else 1 / np.diag(basis))
-        indices = few_harmonics(basis, metric, self._nyquist_turns(), n_sinusoids or _FEW_HARMONICS[dimension])
+        most = n_sinusoids or min(_FEW_HARMONICS[dimension], max(1, len(self.rows.inputs) // _ROWS_PER_HARMONIC))
+        indices = few_harmonics(basis, metric, self._nyquist_turns(), most)
         if not len(indices):
             return None
         if by_length:

@@ -19,7 +19,7 @@ from torusgp.fitting.periods._trend import FEWEST_TURNS
 
 _REACH = {1: 6, 2: 4, 3: 3}  # turns to each side along an axis within which neighbours lie
 _APART = 0.9  # turns between a neighbour and any sinusoid of the model
-_OWN = 0.3  # least part of a neighbour that no other column explains
+_OWN = 0.1  # least part of a neighbour that no other column explains
 _DEPENDENT = 1e-10  # of the largest eigenvalue: combinations of columns that are none
 
 

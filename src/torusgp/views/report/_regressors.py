@@ -35,7 +35,7 @@ def write_report(
     input_units: Mapping[str, str] | None = None,
     output: int = 0,
 ) -> Path:
-    """Write a page about a fitted regressor, to open in a browser; :meth:`TableModel.report` is that of a table model.
+    """Write a page about a fitted regressor, to open in a browser; see :meth:`torusgp.TableModel.report` for tables.
 
     Parameters
     ----------

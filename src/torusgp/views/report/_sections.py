@@ -100,9 +100,8 @@ def _history(subject: Subject) -> dict[str, Any]:
         thinned = f" Of {number(record.n_rows)} rows the lowest and highest of neighbours are drawn."
     held = " Orange: forecast of the rows held out, made before the model saw them." if len(chosen) else ""
     ahead = " Blue: forecast of what comes next." if subject.future is not None else ""
-    caption = (
-        f"{subject.findings.target} along {record.along}.{held}{ahead} Bands contain 95 % of single values.{thinned}"
-    )
+    bands = " Bands are 95 % intervals of single values." if len(layers) > 1 else ""
+    caption = f"{subject.findings.target} along {record.along}.{held}{ahead}{bands}{thinned}"
     return curves(
         Axis(record.along, "", kind), subject.target_axis(), layers, caption, wide=True, zoom=True, title="history"
     )
