@@ -69,7 +69,7 @@ def _flat_inputs(fitted: FittedTorusGP) -> list[str]:
 
 
 def entangled_components(model: TorusGPRegressor) -> list[tuple[tuple[int, ...], tuple[int, ...], float]]:
-    r"""Groups of dimensions whose effects the data cannot tell apart, because their inputs move together.
+    r"""Groups of dimensions whose effects the data cannot separate, because their inputs move together.
 
     Effects of different groups are sums of different basis functions. Where those of two groups are strongly correlated
     over the rows, as the hour and a weekday that moves on with every hour may be, the data see only their sum, and the

@@ -148,7 +148,7 @@ class TableModel(FittedTable):
         Whether the model was fitted to these rows, too, after it was evaluated.
     findings_ : list of Finding
         Problems and notes, each with its ``level``, what it is ``about`` and its ``text``: all warnings of the fit and
-        what is not worth one, such as gaps.
+        what is less than one, such as gaps.
     quality_ : dict
         The rows in numbers.
     record_ : Record
