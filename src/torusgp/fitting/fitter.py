@@ -184,8 +184,11 @@ class Fitter:
         if "length_scale" in self.settings.learn and not isinstance(self.settings.index_set, IndexSet):
             self.settings.report(f"residuals show the frequency {left.frequency}: searching shorter length scales")
             selection = problem.selection(rows if len(rows) <= 2 * _SUBSAMPLE else some)
-            start = selection.scales(problem.start(learned.parameters.period))
-            again = problem.learn(source, start, search=False, first=problem.size_for(start))
+            given = problem.start(learned.parameters.period)
+            # from what frequencies that are chosen one by one show, and from where this one is likely at all
+            starts = selection.scales(given), problem.prior.with_scaled_lengths(given, 1 / np.abs(left.frequency).max())
+            attempts = [problem.learn(source, one, search=False, first=problem.size_for(one)) for one in starts]
+            again = max(attempts, key=lambda one: one.log_evidence)
             if again.log_evidence > learned.log_evidence:
                 learned, left = again, problem.leftover(some, source, again)
         still = left is not None and left.share > _CLEAR_SHARE
