@@ -202,7 +202,7 @@ class Timeline:
         Parameters
         ----------
         horizon : int, str, timedelta, datetime or Horizon
-            How far ahead; see :meth:`Horizon.parse`.
+            How far ahead: rows, a span such as "28d", or the last time.
 
         Returns
         -------
