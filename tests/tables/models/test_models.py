@@ -558,8 +558,9 @@ class TestWorthlessModels:
         assert table.summary()["inputs"][0]["length_scale_bound"] == "lower"
         model = TorusGPRegressor(period=1, length_scale=0.01, learn=()).fit(frame[["x"]][:30], frame["y"][:30])
         assert length_scales(model.fitted_)[0][0].bound is None  # it was given, not reached
+        frame["y"] = np.sin(2 * np.pi * 300 * frame["x"]) + 0.1 * rng.normal(size=300)
         with pytest.warns(UserWarning, match=r"length scales? of ('x' \(period (1|0\.5)\)(, )?)+ (is|are) at"):
-            TableModel("y", {"x": [1, 0.5]}, n_components=301).fit(frame)
+            TableModel("y", {"x": [1, 0.5]}, n_components=701).fit(frame)
 
 
 @needs_demand
