@@ -21,7 +21,8 @@ def write(record):
     """Markdown of all problems."""
     parts = [_HEADER, _versions()]
     for case in record.values():
-        parts.append(_section(case))
+        if len(case["results"]) > 1:
+            parts.append(_section(case))
     return "\n\n".join(parts) + "\n"
 
 
