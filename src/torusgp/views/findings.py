@@ -334,9 +334,11 @@ def _facts(summary, unit):
     facts = {"target": with_unit(summary["target"], f"({unit})" if unit else "")}
     facts["rows fitted"] = number(round(rows["fitted"]))
     redundancy = rows.get("redundancy", 1)
-    if redundancy != 1:
-        each = f", one for each {number(redundancy, 3)}" if redundancy > 1 else ""
-        facts["effective rows"] = f"{number(round(rows['effective']))}{each}, as errors are autocorrelated"
+    if redundancy > 1:
+        each = f"one for each {number(redundancy, 3)}"
+        facts["effective rows"] = f"{number(round(rows['effective']))}, {each}, as errors are autocorrelated"
+    elif redundancy < 1:
+        facts["effective rows"] = "all: errors are autocorrelated, but change more slowly than the effects"
     elif rows.get("errors") == "not clearly autocorrelated":
         facts["effective rows"] = "all: errors are not clearly autocorrelated"
     if summary.get("calendar"):
