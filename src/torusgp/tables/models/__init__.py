@@ -4,7 +4,8 @@ from torusgp.tables.forecasting import Backtest, Forecast, HorizonScores, Timeli
 from torusgp.tables.models._choice import NOT_NAMED
 from torusgp.tables.models._files import is_panel, load_regressor
 from torusgp.tables.models._model import TableModel
-from torusgp.tables.models._panel import PanelForecast, PanelModel, load_tables
+from torusgp.tables.models._panel import PanelModel, load_tables
+from torusgp.tables.models._panel_forecasts import PanelForecast
 from torusgp.tables.models._slopes import SlopeEstimate
 from torusgp.tables.models._time_axis import TimeAxis
 from torusgp.tables.models._words import words_of_the_command

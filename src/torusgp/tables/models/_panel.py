@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -14,9 +12,9 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from torusgp.storage.archives import load_archive, save_archive
-from torusgp.tables.forecasting import Forecast
 from torusgp.tables.models._files import PANEL, is_panel
 from torusgp.tables.models._model import TableModel
+from torusgp.tables.models._panel_forecasts import PanelForecast
 from torusgp.tables.models._rows import TABLE, numbered, to_table
 from torusgp.tables.models._words import speaks_command, word, words_of_the_command
 from torusgp.tables.reading import TableError, level_column
@@ -220,38 +218,6 @@ class PanelModel(BaseEstimator):
         panel = cls(clone(next(iter(models.values()))), content["by"])
         panel.models_, panel.failed_, panel.notes_ = models, content["failed"], content["notes"]
         return panel
-
-
-@dataclass(frozen=True)
-class PanelForecast:
-    """Forecasts of several series.
-
-    Attributes
-    ----------
-    by : str
-        Column of the levels.
-    forecasts : dict of str to Forecast
-        The forecasts, by their levels.
-    """
-
-    by: str
-    forecasts: dict[str, Forecast]
-
-    def aggregate(self, span="all", how="sum", **options):
-        """Forecast what is made of the values of spans, for each level; see :meth:`Forecast.aggregate`."""
-        found = {level: one.aggregate(span, how, **options) for level, one in self.forecasts.items()}
-        return PanelForecast(self.by, found)
-
-    def to_frame(self, n_draws: int = 0, random_state: Any = 0) -> Any:
-        """The forecasts as one table, whose first column has the levels; see :meth:`Forecast.to_frame`."""
-        import pandas
-
-        found = []
-        for level, one in self.forecasts.items():
-            part = one.to_frame(n_draws, random_state)
-            part.insert(0, self.by, level)
-            found.append(part)
-        return pandas.concat(found, ignore_index=True)
 
 
 def load_tables(path):
