@@ -23,7 +23,7 @@ from paper import (
     textures,
     truncation,
 )
-from paper.common import RESULTS, Pool, read_record, versions, write_record
+from paper.common import RESULTS, Pool, commit, read_record, versions, write_record
 
 EXPERIMENTS = {
     "index_sets": index_sets,
@@ -54,7 +54,7 @@ def measure_experiment(name, folder, pool, quick):
     experiment = EXPERIMENTS[name]
     pool.reset()
     start = time.perf_counter()
-    record = {"experiment": name, "title": experiment.TITLE, "quick": quick, "versions": versions()}
+    record = {"experiment": name, "title": experiment.TITLE, "quick": quick, "commit": commit(), "versions": versions()}
     record |= experiment.run(pool, quick, folder)
     record["seconds"] = time.perf_counter() - start
     record["cpu_seconds"] = pool.cpu_seconds

@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import os
 import resource
+import subprocess
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -133,6 +134,20 @@ def read_record(folder, name):
 def versions():
     """Versions of the packages that the numbers depend on."""
     return {name: version(name) for name in ("torusgp", "numpy", "scipy", "scikit-learn", "finufft")}
+
+
+def commit():
+    """The commit that the numbers are made from, with a word if the code has changed since; None outside a clone."""
+    here = Path(__file__).parents[1]
+    git = ["git", "-C", str(here)]
+    try:
+        name = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
+        changed = subprocess.run(
+            [*git, "status", "--porcelain", "--", "src", "paper"], capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return name.stdout.strip() + (" with changes" if changed.stdout.strip() else "")
 
 
 def select(rows, **values):
