@@ -274,9 +274,10 @@ def _against(summary):
     naive = summary.get("naive")
     if naive is None or not naive["mae"] or not summary["holdout"].get("mae"):
         return f"of {UNSEEN}"
-    saved = 1 - summary["holdout"]["mae"] / naive["mae"]
-    than = f"than by {describe_naive(naive['season'])}"
-    return f"errors {percent(abs(saved), 0)} {'smaller' if saved > 0 else 'larger'} {than}"
+    ratio, other = summary["holdout"]["mae"] / naive["mae"], describe_naive(naive["season"])
+    if ratio >= 2:
+        return f"errors {number(ratio, 2)} times those of {other}"
+    return f"errors {percent(abs(1 - ratio), 0)} {'smaller' if ratio < 1 else 'larger'} than by {other}"
 
 
 def _next(summary, is_worthless, unit):
@@ -293,9 +294,9 @@ def _next(summary, is_worthless, unit):
         return f"{quantity(one['mean'], unit, 4)} ({one['time']})"
 
     return (
-        f"Next, until {ahead['last']['time']} ({count(ahead['rows'], 'row')}): {quantity(ahead['mean'], unit, 4)} on "
-        f"average, from {extreme(ahead['lowest'])} to {extreme(ahead['highest'])}; 95 % of single values lie within "
-        f"± {quantity(ahead['margin'], unit, 2)} of the forecast, by the model's account."
+        f"The next {count(ahead['rows'], 'row')}, until {ahead['last']['time']}: {quantity(ahead['mean'], unit, 4)} on "
+        f"average, lowest {extreme(ahead['lowest'])}, highest {extreme(ahead['highest'])}; single values within "
+        f"± {quantity(ahead['margin'], unit, 2)} with 95 % probability."
     )
 
 
@@ -306,9 +307,9 @@ def _drivers(shares, is_worthless):
     if not shares:
         return "What matters is not said: the predicted function is constant, or it has no shares."
     if len(shares) == 1:
-        return f"All that varies in its predictions comes from {shares[0].component}."
+        return f"All of the variation it predicts comes from {shares[0].component}."
     named = [one for one in shares[:_MOST_NAMED] if one.share >= _LEAST_SHARE] or shares[:1]
-    first = f"{percent(named[0].share, 0)} of what varies in its predictions comes from {named[0].component}"
+    first = f"{percent(named[0].share, 0)} of the variation it predicts comes from {named[0].component}"
     others = [f"{percent(one.share, 0)} from {one.component}" for one in named[1:]]
     together = sum(one.share for one in shares if "\N{MULTIPLICATION SIGN}" in one.component)
     acting = f"; inputs that act together make up {percent(together, 0)}" if together >= _LEAST_SHARE else ""

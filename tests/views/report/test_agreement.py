@@ -123,7 +123,7 @@ class TestWhatIsSaid:
         model, _ = fitted("periodic")
         ahead = model.forecast(134)
         said = model.findings().next
-        assert said.startswith("Next, until 2024-02-03 13:00 (134 rows): ")
+        assert said.startswith("The next 134 rows, until 2024-02-03 13:00: ")
         assert f"{ahead.mean.mean():.4g}"[:4] in said
         assert said.count("MW") == 4
 

@@ -52,7 +52,7 @@ def test_a_page_is_complete_in_itself(name, page_of):
 def test_the_opening_draws_history_held_out_rows_and_future(page_of):
     model, _ = fitted("periodic")
     layers = {one.get("name"): one for one in charts(page_of("periodic"))[0]["layers"]}
-    assert list(layers) == ["observed", "forecast of rows held out", "held out from here", "forecast", "last row"]
+    assert list(layers) == ["observed", "forecast of rows held out", "held out", "forecast", "last row"]
     assert len(unpack(layers["observed"]["x"])) == model.n_rows_
     held, ahead = layers["forecast of rows held out"], layers["forecast"]
     assert len(unpack(held["x"])) == model.scores_.n_rows

@@ -38,7 +38,7 @@ def render_page(subject: Subject, title: str | None = None) -> str:
     script = _asset("script.js")
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode()
     return _template("page.html.jinja").render(
-        title=title or f"What predicts {found.target}",
+        title=title or f"{'Model' if subject.future is None else 'Forecast'} of {found.target}",
         found=found,
         opening=opening(subject),
         drivers=what_matters(subject),
@@ -78,6 +78,7 @@ def _template(name: str) -> Any:
         loader=jinja2.FunctionLoader(_asset), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["data"] = _to_data
+    environment.filters["tidy"] = lambda text: text.replace(" %", "\N{NO-BREAK SPACE}%")
     return environment.get_template(name)
 
 

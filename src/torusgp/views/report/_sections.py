@@ -89,7 +89,7 @@ def _history(subject: Subject) -> dict[str, Any]:
     if len(chosen):
         columns = (each[chosen] for each in (record.place, record.mean, record.low, record.high))
         layers.append(line("forecast of rows held out", *columns, style=_PREDICTED, gap=gap))
-        layers.append(rule("held out from here", record.place[chosen[0]]))
+        layers.append(rule("held out", record.place[chosen[0]]))
     if subject.future is not None:
         future = subject.future
         layers.append(line("forecast", future.place, future.mean, future.low, future.high, style=_FUTURE))
@@ -98,10 +98,9 @@ def _history(subject: Subject) -> dict[str, Any]:
     thinned = ""
     if record.n_rows > len(record.place):
         thinned = f" Of {number(record.n_rows)} rows the lowest and highest of neighbours are drawn."
-    held = " Orange: forecast of the rows held out, made before the model saw them." if len(chosen) else ""
-    ahead = " Blue: forecast of what comes next." if subject.future is not None else ""
-    bands = " Bands are 95 % intervals of single values." if len(layers) > 1 else ""
-    caption = f"{subject.findings.target} along {record.along}.{held}{ahead}{bands}{thinned}"
+    bands = ", with 95 % intervals of single values" if len(layers) > 1 else ""
+    held = "; rows held out were forecast before the model saw them" if len(chosen) else ""
+    caption = f"{subject.findings.target} along {record.along}{bands}{held}.{thinned}"
     return curves(
         Axis(record.along, "", kind), subject.target_axis(), layers, caption, wide=True, zoom=True, title="history"
     )
@@ -180,10 +179,7 @@ def _scatter(subject: Subject) -> dict[str, Any]:
         points("inside its 95 % interval", mean[~outside], observed[~outside], style=_FUTURE),
         points("outside", mean[outside], observed[outside], style=_PREDICTED),
     ]
-    caption = (
-        f"Observed against predicted, {count(len(chosen), 'row')} that the model had not seen. Orange: outside the "
-        "95 % interval."
-    )
+    caption = f"{count(len(chosen), 'row')} that the model had not seen."
     x = Axis(f"predicted {subject.findings.target}", subject.findings.unit)
     y = Axis(f"observed {subject.findings.target}", subject.findings.unit)
     return curves(x, y, layers, caption, title="scatter")
@@ -202,8 +198,8 @@ def parts(subject: Subject) -> dict[str, Any] | None:
     return {
         "id": "parts",
         "title": "What each input does",
-        "intro": "How far the target lies above or below its average as one input changes, averaged over the others. "
-        "Values that do not repeat are averaged over the rows. Bands contain the true effect with 95 % probability.",
+        "intro": "How far the target lies above or below its average as one input changes, averaged over the others: "
+        "over the rows, where values do not repeat. Bands contain the true effect with 95 % probability.",
         "charts": [_part(subject, d) for d in drawn],
         "note": note,
     }
@@ -321,8 +317,8 @@ def _errors(subject: Subject, found: ErrorsAlong, axis: Axis, title: str) -> dic
         axis = Axis(axis.name, "", "category", labels=tuple(found.place))
     elif axis.kind == "category":
         axis = Axis(axis.name)
-    elif axis.kind == "time":  # numbers of years that no clock reads
-        axis = Axis(axis.name, "years")
+    elif axis.kind == "time":
+        place = subject.clocks[axis.name](place)
     caption = (
         f"Typical error from {with_unit(number(found.rms[best], 3), unit)} ({axis.describe(place[best])}) to "
         f"{with_unit(number(found.rms[worst], 3), unit)} ({axis.describe(place[worst])})."

@@ -111,7 +111,11 @@ function make(parent, name, attributes = {}, text) {
   return node;
 }
 
-const label = (axis) => (axis.unit && axis.unit !== "" ? `${axis.name} (${axis.unit})` : axis.name);
+const label = (axis) => (axis.unit ? `${axis.name} (${axis.unit})` : axis.name);
+const years = (axis, view) => {  // of an axis of times, whose ticks may show none
+  const [first, last] = view.map((t) => new Date(t).getUTCFullYear());
+  return axis.kind !== "time" ? label(axis) : first === last ? `${axis.name}, ${first}` : `${axis.name}, ${first} to ${last}`;
+};
 const cut = (text, room) => (text.length * 6.6 > room ? `${text.slice(0, Math.max(3, Math.floor(room / 6.6) - 1))}…` : text);
 
 function frame(plot, width, height, x, y, xTicks, yTicks, names, xAt, yAt, box) {
@@ -217,7 +221,7 @@ function curves(plot, data) {
 
   function draw() {
     holder.textContent = "";
-    const width = Math.max(260, plot.clientWidth), height = data.zoom ? (width < 600 ? 260 : 340) : 230;
+    const width = Math.max(260, plot.clientWidth), height = data.zoom ? (width < 600 ? 230 : 340) : width < 500 ? 215 : 235;
     let least = data.y.zero ? 0 : Infinity, most = data.y.zero ? 0 : -Infinity;
     for (const one of drawn) for (let i = 0; i < one.x.length; i += 1) {
       if (one.x[i] < view[0] || one.x[i] > view[1]) continue;
@@ -235,11 +239,12 @@ function curves(plot, data) {
     const xAt = (v) => box.left + ((v - view[0]) / (view[1] - view[0])) * (box.right - box.left);
     const yAt = (v) => box.bottom - ((v - least) / (most - least)) * (box.bottom - box.top);
     const room = box.right - box.left;
-    const svg = frame(holder, width, height, data.x, data.y, ticksOf(data.x, ...view, Math.max(3, room / 75)), yTicks, [label(data.x), label(data.y)], xAt, yAt, box);
+    const svg = frame(holder, width, height, data.x, data.y, ticksOf(data.x, ...view, Math.max(3, room / 75)), yTicks, [years(data.x, view), label(data.y)], xAt, yAt, box);
     const id = `clip${Math.random().toString(36).slice(2)}`;
     make(make(make(svg, "defs"), "clipPath", { id }), "rect", { x: box.left, y: box.top - 2, width: room, height: box.bottom - box.top + 4 });
     const inside = make(svg, "g", { "clip-path": `url(#${id})` });
     if (data.y.zero && least < 0) make(inside, "path", { d: `M${box.left},${yAt(0)}H${box.right}`, class: "base" });
+    const rules = layers.filter((one) => one.type === "rule" && one.name).map((one) => one.at);
     const traces = layers.map((one) => (one.type === "line" ? trace(one, view, xAt, yAt, room) : null));
     layers.forEach((one, i) => { if (one.low) make(inside, "path", { d: traces[i][1], class: `band ${one.style}` }); });
     layers.forEach((one, i) => {
@@ -253,10 +258,9 @@ function curves(plot, data) {
         make(inside, "path", { d: dots.join(""), class: `dots ${one.style}`, "stroke-width": size, "stroke-opacity": dots.length > 600 ? 0.6 : 0.85 });
       } else if (one.at >= view[0] && one.at <= view[1]) {
         make(inside, "path", { d: `M${xAt(one.at)},${box.top}V${box.bottom}`, class: "rule" });
-        if (one.name) {
-          const right = xAt(one.at) + 6.4 * one.name.length > box.right;
-          make(svg, "text", { x: xAt(one.at) + (right ? -4 : 4), y: box.top + 10, "text-anchor": right ? "end" : "start" }, one.name);
-        }
+        const at = xAt(one.at), long = 6.8 * one.name.length + 8, stops = [...rules.map(xAt), box.left, box.right];
+        const after = Math.min(...stops.filter((v) => v > at)) - at >= long, before = at - Math.max(...stops.filter((v) => v < at)) >= long;
+        if (one.name && (after || before)) make(svg, "text", { x: at + (after ? 4 : -4), y: box.top + 10, "text-anchor": after ? "start" : "end" }, one.name);
       }
     });
     if (hasStrip) overview(width, box);
@@ -402,11 +406,11 @@ function bars(plot, data) {
     holder.textContent = "";
     const width = Math.max(260, plot.clientWidth), longest = Math.max(...data.labels.map((text) => text.length));
     const stacked = 7 * longest > 0.4 * width;  // long names get a line of their own
-    const row = stacked ? 38 : values.length > 16 ? 20 : 26, height = 24 + row * values.length + 38;
+    const row = stacked ? 36 : values.length > 16 ? 20 : 26, height = 24 + row * values.length + 24;
     let least = Math.min(0, ...low, ...values), most = Math.max(0, ...high, ...values);
     if (most === least) most = least + 1;
     const left = stacked ? 0 : 8 + 6.8 * longest;
-    const box = { left: left + 4, right: width - 62, top: 24, bottom: height - 38 };
+    const box = { left: left + 4, right: width - 62, top: 24, bottom: height - 24 };
     const xAt = (v) => box.left + ((v - least) / (most - least)) * (box.right - box.left);
     const digits = Math.min(12, Math.max(0, 2 - Math.floor(Math.log10(most - least))));
     const write = (v) => v.toLocaleString("en", { maximumFractionDigits: digits }).replace(/^-0$/, "0");
@@ -417,7 +421,7 @@ function bars(plot, data) {
       const group = make(svg, "g");
       make(group, "rect", { x: Math.min(xAt(0), xAt(value)), y: middle - 9, width: Math.max(1, Math.abs(xAt(value) - xAt(0))), height: 18, class: value < 0 ? "bar negative" : "bar" });
       if (high[i] > low[i]) make(group, "path", { d: `M${xAt(low[i])},${middle}H${xAt(high[i])}M${xAt(low[i])},${middle - 3}v6M${xAt(high[i])},${middle - 3}v6`, class: "whisker" });
-      make(group, "text", stacked ? { x: 4, y: y + 14, class: "name" } : { x: left, y: middle + 4, "text-anchor": "end", class: "name" }, cut(data.labels[i], stacked ? width : left + 9));
+      make(group, "text", stacked ? { x: box.left + 4, y: y + 14, class: "name" } : { x: left, y: middle + 4, "text-anchor": "end", class: "name" }, cut(data.labels[i], stacked ? width : left + 9));
       make(group, "text", { x: width - 2, y: middle + 4, "text-anchor": "end" }, write(value));
       make(group, "rect", { x: 0, y, width, height: row, fill: "transparent" });
       group.addEventListener("pointermove", (event) => {
