@@ -2,25 +2,34 @@
 
 Parts: recovery (frequencies of made functions of eight angles), arm (the end of a robot arm of eight joints),
 electricity (demand from axes alone, needs TORUSGP_DATA), auto (evidence of "auto" beside larger numbers of
-components), coverage (of the function, by intervals), default (adaptive and learned sets, and budgets, in one to ten
-dimensions), exact (an exact process on the same rows of the arm), device (20,001 components, needs a GPU).
+components), load (the same for an hourly load, needs TORUSGP_DATA), coverage (of the function, by intervals), default
+(adaptive and learned sets, and budgets, in one to ten dimensions), exact (an exact process on the same rows of the
+arm), device (20,001 components, needs a GPU).
 
     python -m benchmarks learned                       # all, hours
     python -m benchmarks learned recovery --seeds 5
-    python -m benchmarks learned auto --first 20 --seeds 10   # data sets 20 to 29
+    python -m benchmarks learned auto --seeds 60 --processes 16
 """
 
 import argparse
 import time
 import warnings
+from contextlib import contextmanager
+from functools import partial
+from multiprocessing import Pool
 
 import numpy as np
+import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from benchmarks.engine import figure, format_table
+from benchmarks.forecasts.load import FILE as LOAD
 from benchmarks.open.common import locate, log_losses, r2, timed_fit
 from torusgp import Category, Circle, Line, Torch, TorusGPRegressor, TorusKernel
 from torusgp.engine.basis import columns
+from torusgp.estimators.families import FAMILIES
+from torusgp.fitting.fitter import Fitter
+from torusgp.fitting.schedule import Schedule
 from torusgp.kernels.index_sets import adaptive
 
 TURN = 2 * np.pi
@@ -43,23 +52,26 @@ def made_frequencies(rng, dimension=8, number=40):
     return found
 
 
-def recovery(seeds):
+def recover(seed):
+    """Shares of the frequencies of one function that are found, and of those chosen that are false."""
+    rng = np.random.default_rng(seed)
+    truth = made_frequencies(rng)
+    X = rng.uniform(0, TURN, (20_000, 8))
+    angles = X @ np.array(sorted(truth)).T + rng.uniform(0, TURN, len(truth))
+    y = np.cos(angles).sum(axis=1) * np.sqrt(2 / len(truth)) + rng.normal(size=len(X))
+    model = regressor(601).fit(X, y)
+    chosen = {tuple(row) for row in model.index_set_.frequencies[1:].tolist()}
+    found, false = len(chosen & truth) / len(truth), len(chosen - truth) / max(1, len(chosen))
+    return {"seed": seed, "found": found, "false": false}
+
+
+def recovery(data_sets):
     """Shares of the frequencies that are found and that are false."""
-    found, false = [], []
-    for seed in seeds:
-        rng = np.random.default_rng(seed)
-        truth = made_frequencies(rng)
-        X = rng.uniform(0, TURN, (20_000, 8))
-        angles = X @ np.array(sorted(truth)).T + rng.uniform(0, TURN, len(truth))
-        y = np.cos(angles).sum(axis=1) * np.sqrt(2 / len(truth)) + rng.normal(size=len(X))
-        model, _ = timed_fit(regressor(601), X, y)
-        chosen = {tuple(row) for row in model.index_set_.frequencies[1:].tolist()}
-        found.append(len(chosen & truth) / len(truth))
-        false.append(len(chosen - truth) / max(1, len(chosen)))
+    results = data_sets(recover)
     return [
-        figure("data sets", len(seeds)),
-        figure("found, the worst of them", min(found), at_least=0.95),
-        figure("false, the worst of them", max(false), at_most=0.05),
+        figure("data sets", len(results)),
+        figure("found, the worst of them", min(one["found"] for one in results), at_least=0.95),
+        figure("false, the worst of them", max(one["false"] for one in results), at_most=0.05),
     ]
 
 
@@ -88,7 +100,7 @@ def arm_rows(n_rows, n_test=4000, with_truth=False):
     return (*rows, truth[-n_test:]) if with_truth else rows
 
 
-def arm(seeds, n_rows=36_000):
+def arm(data_sets, n_rows=36_000):
     """Errors on 4,000 rows that are held out."""
     X, y, X_test, y_test = arm_rows(n_rows)
     scores = {}
@@ -120,7 +132,7 @@ def arm(seeds, n_rows=36_000):
     ]
 
 
-def exact(seeds, n_rows=4000):
+def exact(data_sets, n_rows=4000):
     """The arm from few rows, beside an exact process with the same kernel and rows."""
     from benchmarks.peers.scikit_learn_methods import ExactGaussianProcess
 
@@ -139,7 +151,7 @@ def exact(seeds, n_rows=4000):
     ]
 
 
-def device(seeds, n_components=20_001):
+def device(data_sets, n_components=20_001):
     """The arm with very many components on a GPU."""
     import torch
 
@@ -163,7 +175,7 @@ def device(seeds, n_components=20_001):
     ]
 
 
-def electricity(seeds):
+def electricity(data_sets):
     """Demand for electricity from axes alone, 2014 held out."""
     if locate("vic_elec/vic_elec.csv.gz")[0] is None:
         return [figure("left out: TORUSGP_DATA has no vic_elec", np.nan)]
@@ -227,89 +239,136 @@ def made(rng, dimension):
     return lambda X: sum(shape(X[:, axes] @ k + shift) for axes, k, shift in terms)
 
 
-def default(seeds):
+def compare_sets(seed):
+    """Held-out log density, a row, and time of a learned over an adaptive set, and what a larger budget would add."""
+    rng = np.random.default_rng(seed)
+    dimension, n_rows = 1 + seed % 10, int(10 ** rng.uniform(2.3, 4))
+    truth = made(rng, dimension)
+    X, T = rng.uniform(0, TURN, (n_rows, dimension)), rng.uniform(0, TURN, (2000, dimension))
+    spread = truth(T).std()
+    y, y_test = (truth(one) + 0.3 * spread * rng.normal(size=len(one)) for one in (X, T))
+    losses, seconds, sizes = [], [], []
+    for name, size in (("adaptive", "auto"), ("learned", "auto"), ("learned", 4001)):
+        if size == "auto" or sizes[-1] > 1000:
+            start = time.process_time()
+            model = regressor(size, name).fit(X, y)
+            seconds.append(time.process_time() - start)
+        losses.append(log_losses(y_test, *model.predict(T, return_std=True)).mean())
+        sizes.append(model.index_set_.n_components)
+    gains = {"better": losses[0] - losses[1], "times": seconds[1] / seconds[0], "more": losses[1] - losses[2]}
+    return {"D": dimension, "n": n_rows, "adaptive": sizes[0], "learned": sizes[1], "of 4001": sizes[2], **gains}
+
+
+def default(data_sets):
     """Held-out log density, a row, and time of learned over adaptive sets; and what a larger budget would add."""
-    by_dimension = {}
-    for seed in seeds:
-        rng = np.random.default_rng(seed)
-        dimension, n_rows = 1 + seed % 10, int(10 ** rng.uniform(2.3, 4))
-        truth = made(rng, dimension)
-        X, T = rng.uniform(0, TURN, (n_rows, dimension)), rng.uniform(0, TURN, (2000, dimension))
-        spread = truth(T).std()
-        y, y_test = (truth(one) + 0.3 * spread * rng.normal(size=len(one)) for one in (X, T))
-        losses, seconds, sizes = [], [], []
-        for name, size in (("adaptive", "auto"), ("learned", "auto"), ("learned", 4001)):
-            if size == "auto" or sizes[-1] > 1000:
-                start = time.process_time()
-                model = regressor(size, name).fit(X, y)
-                seconds.append(time.process_time() - start)
-            losses.append(log_losses(y_test, *model.predict(T, return_std=True)).mean())
-            sizes.append(model.index_set_.n_components)
-        one = losses[0] - losses[1], seconds[1] / seconds[0], losses[1] - losses[2]
-        by_dimension.setdefault(dimension, []).append(one)
-        print(
-            f"  D={dimension} n={n_rows}: learned better by {one[0]:.3f} a row in {one[1]:.2f} times the time, "
-            f"components {sizes[0]} and {sizes[1]}; 4001 better by {one[2]:.3f} ({sizes[2]})",
-            flush=True,
-        )
-    result = []
-    for dimension, values in sorted(by_dimension.items()):
-        better, ratio, more = np.array(values).T
-        result += [
+    results, figures = data_sets(compare_sets), []
+    for dimension in sorted({one["D"] for one in results}):
+        own = [one for one in results if one["D"] == dimension]
+        better, times, more = (np.array([one[name] for one in own]) for name in ("better", "times", "more"))
+        figures += [
             figure(f"D = {dimension}: learned better by, a row", better.mean()),
             figure(f"D = {dimension}: worst", better.min()),
-            figure(f"D = {dimension}: times the time", np.median(ratio)),
+            figure(f"D = {dimension}: times the time", np.median(times)),
             figure(f"D = {dimension}: 4001 components better by", more.mean()),
         ]
-    return result
+    return figures
 
 
-def auto(seeds):
+@contextmanager
+def stopping_early():
+    """The rule of before: enough is what leaves out little, though a small set makes long length scales look right."""
+    beyond, leftover = Schedule._looking_beyond, Fitter._with_leftover
+    Schedule._looking_beyond = lambda self, found, cap: found
+    Fitter._with_leftover = lambda self, problem, rows, source, learned: learned
+    try:
+        yield
+    finally:
+        Schedule._looking_beyond, Fitter._with_leftover = beyond, leftover
+
+
+def compare_budgets(X, y, **options):
+    """Shortfalls in log evidence of "auto" now and before against the best budget, and how much of it is allowed."""
+
+    def log_evidence(size):
+        model = TorusGPRegressor(index_set="adaptive", n_components=size, n_threads=1, **options)
+        return model.fit(X, y).log_marginal_likelihood_
+
+    best = max(log_evidence(size) for size in (201, 401, 801, 1601))
+    now = log_evidence("auto")
+    with stopping_early():
+        before = log_evidence("auto")
+    constant = -0.5 * len(y) * (np.log(2 * np.pi * y.var()) + 1)
+    return {"shortfall": best - now, "before": best - before, "allowed": max(5.0, 0.01 * (best - constant))}
+
+
+def stop(seed):
+    """The same for a function from a prior."""
+    rng = np.random.default_rng(seed)
+    dimension, n_rows = 1 + seed % 6, int(10 ** rng.uniform(2, np.log10(20_000)))
+    family = FAMILIES[seed // 6 % 3]
+    truth = drawn(rng, dimension, family)
+    X = rng.uniform(0, TURN, (n_rows, dimension))
+    y = truth(X) + 0.3 * rng.normal(size=n_rows)
+    return {"D": dimension, "n": n_rows, "family": family, **compare_budgets(X, y, kernel=family, period=TURN)}
+
+
+def auto(data_sets):
     """Shortfall of the log evidence of "auto" against the best of larger numbers of components."""
-    shortfalls = []
-    for seed in seeds:
-        rng = np.random.default_rng(seed)
-        dimension, n_rows = 1 + seed % 6, int(10 ** rng.uniform(2, 4.3))
-        family = ("squared_exponential", "matern52", "matern32")[seed % 3]
-        truth = drawn(rng, dimension, family)
-        X = rng.uniform(0, TURN, (n_rows, dimension))
-        y = truth(X) + 0.3 * rng.normal(size=n_rows)
-        evidence = [
-            timed_fit(regressor(size, "adaptive", family), X, y)[0].log_marginal_likelihood_
-            for size in ("auto", 201, 401, 801, 1601)
-        ]
-        shortfall = max(evidence[1:]) - evidence[0]
-        constant = -0.5 * n_rows * (np.log(2 * np.pi * y.var()) + 1)
-        shortfalls.append(shortfall / max(5.0, 0.01 * (max(evidence[1:]) - constant)))
-        print(f"  D={dimension} n={n_rows} {family}: shortfall {shortfall:.2f}", flush=True)
+    results = data_sets(stop)
+    ratios = {when: np.array([one[when] / one["allowed"] for one in results]) for when in ("shortfall", "before")}
     return [
-        figure("problems", len(seeds)),
-        figure("largest shortfall over what is allowed", max(shortfalls), at_most=1.0),
-        figure("problems beyond that", np.count_nonzero(np.array(shortfalls) > 1)),
+        figure("problems", len(results)),
+        figure("largest shortfall over what is allowed", ratios["shortfall"].max(), at_most=1.0),
+        figure("problems beyond that", np.count_nonzero(ratios["shortfall"] > 1)),
+        figure("largest shortfall of the rule before", ratios["before"].max()),
+        figure("problems beyond what is allowed, before", np.count_nonzero(ratios["before"] > 1)),
     ]
 
 
-def coverage(seeds):
-    """How often 95 % intervals of the function hold it, with the family that the evidence prefers."""
+def load(data_sets):
+    """The same for the hourly load of a region, from hour, weekday and day of the year."""
+    path, reason = locate(LOAD)
+    if path is None:
+        return [figure(f"left out: {reason}", np.nan)]
+    table = pd.read_csv(path, parse_dates=["time_local"])
+    hours = (table["time_local"] - table["time_local"].iloc[0]).dt.total_seconds().to_numpy() / 3600
+    X, y = np.column_stack([hours] * 3), np.log(table["load_MW"].to_numpy())
+    one = compare_budgets(X, y, period=[24.0, 168.0, 8766.0])
+    return [
+        figure("rows", len(y)),
+        figure("shortfall over what is allowed", one["shortfall"] / one["allowed"], at_most=1.0),
+        figure("shortfall of the rule before (nats)", one["before"]),
+    ]
+
+
+COVERED_ROWS = 500, 4000, 20_000
+COVERED_KINDS = {"drawn from the prior": (drawn, 0.92), "not from the prior": (rough, 0.88)}
+
+
+def cover(seed, name, n_rows, family):
+    """Share of the function that 95 % intervals hold after selection, for one data set."""
+    rng, dimension = np.random.default_rng(seed), 1 + seed % 3
+    truth, X = COVERED_KINDS[name][0](rng, dimension), rng.uniform(0, TURN, (n_rows, dimension))
+    values = truth(X)
+    y = values + 0.3 * values.std() * rng.normal(size=n_rows)
+    T = rng.uniform(0, TURN, (400, dimension))
+    model = regressor("auto", family=family).fit(X, y)
+    mean, std = model.predict(T, return_std=True, include_noise=False)
+    held = np.mean(np.abs(mean - truth(T)) < 1.96 * std)
+    return {"seed": seed, "n": n_rows, "components": model.index_set_.n_components, "held": held}
+
+
+def coverage(data_sets):
+    """How often 95 % intervals of the function hold it, with the family that the evidence prefers and a smooth one."""
     result = []
-    for name, make, least in (("drawn from the prior", drawn, 0.92), ("not from the prior", rough, 0.88)):
-        for n_rows in (500, 4000, 20_000):
-            held, smooth = [], []
-            for seed in seeds:
-                rng = np.random.default_rng(seed)
-                truth, X = make(rng, 1 + seed % 3), rng.uniform(0, TURN, (n_rows, 1 + seed % 3))
-                values = truth(X)
-                y = values + 0.3 * values.std() * rng.normal(size=n_rows)
-                T = rng.uniform(0, TURN, (400, X.shape[1]))
-                for shares, family in ((held, "auto"), (smooth, "squared_exponential")):
-                    model = regressor("auto", family=family).fit(X, y)
-                    mean, std = model.predict(T, return_std=True, include_noise=False)
-                    shares.append(np.mean(np.abs(mean - truth(T)) < 1.96 * std))
-            result += [
-                figure(f"{name}, {n_rows} rows", np.mean(held), at_least=least, at_most=0.97),
-                figure(f"{name}, {n_rows} rows, squared exponential", np.mean(smooth)),
-            ]
-            print(f"  {name}, {n_rows} rows: {np.mean(held):.3f}, {np.mean(smooth):.3f}", flush=True)
+    for n_rows in COVERED_ROWS:
+        for name, (_, least) in COVERED_KINDS.items():
+            for family in ("auto", "squared_exponential"):
+                shares = [one["held"] for one in data_sets(partial(cover, name=name, n_rows=n_rows, family=family))]
+                label = f"{name}, {n_rows} rows, {family}"
+                limits = {"at_least": least, "at_most": 0.97} if family == "auto" else {}
+                result.append(figure(label, np.mean(shares), **limits))
+                print(f"  {label}: {np.mean(shares):.3f}, lowest {min(shares):.3f}", flush=True)
     return result
 
 
@@ -317,7 +376,33 @@ def regressor(size, index_set="learned", family="squared_exponential"):
     return TorusGPRegressor(family, period=TURN, index_set=index_set, n_components=size, n_threads=1)
 
 
-PARTS = {one.__name__: one for one in (recovery, arm, exact, device, electricity, auto, default, coverage)}
+PARTS = {one.__name__: one for one in (recovery, arm, exact, device, electricity, auto, load, default, coverage)}
+
+
+class DataSets:
+    """Runs a function of a seed for some seeds, in several processes, and prints what it returns."""
+
+    def __init__(self, seeds, n_processes):
+        self._seeds, self._n_processes = seeds, n_processes
+
+    def __call__(self, work):
+        quiet, results = partial(_quietly, work), []
+        with Pool(self._n_processes, maxtasksperchild=1) as pool:
+            for one in pool.imap_unordered(quiet, self._seeds):
+                print("  " + ", ".join(f"{key} {_short(value)}" for key, value in one.items()), flush=True)
+                results.append(one)
+        return results
+
+
+def _short(value):
+    return f"{value:.3f}" if isinstance(value, float) else value
+
+
+def _quietly(work, argument):
+    start = time.process_time()
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return {**work(argument), "seconds": time.process_time() - start}
 
 
 def main(arguments=None):
@@ -327,13 +412,15 @@ def main(arguments=None):
     parser.add_argument("parts", nargs="*", metavar="part", help=f"of {', '.join(PARTS)}; by default all")
     parser.add_argument("--seeds", type=int, default=20, help="data sets of parts that make them")
     parser.add_argument("--first", type=int, default=0, help="number of the first of these data sets")
+    parser.add_argument("--processes", type=int, default=1, help="data sets at a time, each on one thread")
     options = parser.parse_args(arguments)
     unknown = [name for name in options.parts if name not in PARTS]
     if unknown:
         parser.error(f"unknown part {', '.join(unknown)}; known are {', '.join(PARTS)}")
+    data_sets = DataSets(range(options.first, options.first + options.seeds), options.processes)
     for name in options.parts or PARTS:
         start = time.perf_counter()
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            figures = PARTS[name](range(options.first, options.first + options.seeds))
+            figures = PARTS[name](data_sets)
         print(format_table({f"{name}, {time.perf_counter() - start:.0f} s": figures}), flush=True)

@@ -117,7 +117,7 @@ class Selection:
         highest: NDArray[np.float64] | None,
         report: Callable[[str], None],
     ):
-        self._rows, self._others = split(rows)
+        self._all, (self._rows, self._others) = rows, split(rows)
         self._others = self._others.take(slice(0, _MOST_CHECKED))
         self._source, self._prior, self._center = make_source(self._rows), prior, center
         self._make_source, self._row_gains = make_source, RowGains(make_source)
@@ -139,7 +139,11 @@ class Selection:
         while since < _PATIENCE and size < most:
             whole, is_whole = self._completed(state, min(most, _REACH * size))
             if is_whole and _advantage(whole.score, state.score) > -1:
-                return self._finished(whole, scores, capped=False)
+                own, is_whole = self._looked_beyond(whole, most)
+                if is_whole:
+                    return self._on_all_rows(own, scores)
+                if own.score.value > best.score.value:
+                    state = best = own
             size = min(int(_GROWTH * size), most)
             grown = self._grown(state, size)
             if grown is None:
@@ -154,6 +158,28 @@ class Selection:
         better = _advantage(filled.score, best.score) > (-1 if is_whole else 0)
         chosen = filled if better else self._thinned(best)
         return self._finished(self._or_of_the_prior(chosen, scores, start, most), scores, capped)
+
+    def _looked_beyond(self, whole: _State, most: int) -> tuple[_State, bool]:
+        """All that the prior thinks likely, once shorter length scales on a larger set have been tried too.
+
+        Also returns whether that is still within reach.
+        """
+        schedule = Schedule(self._source, self._prior.select, self._prior, self._report)
+        size = whole.model.index_set.n_components
+        found = schedule.learn(whole.model.parameters, "auto", search=False, first=size, cap=2 * most + 1)
+        own = self._learned(Patterns.of(found.index_set.frequencies, self._prior.torus), found.parameters)
+        return own, self._prior.small_against_noise(own.model.parameters, own.model.index_set)
+
+    def _on_all_rows(self, own: _State, before: list[_Score]) -> Learned:
+        """Learn from all rows where nothing was selected: evidence is not optimistic then."""
+        schedule = Schedule(self._make_source(self._all), self._prior.select, self._prior, self._report)
+        found = schedule.settle(own.model.parameters, own.model.index_set.n_components)
+        return replace(
+            found,
+            index_set=IndexSet(found.index_set.frequencies, None, "learned"),
+            rounds=tuple(one.round for one in (*before, own.score)),
+            noise_factor=np.ones(len(found.parameters[NOISE])),
+        )
 
     def _unchecked(self, start: Parameters, n_components: int) -> Learned:
         """The prior's own frequencies, where no rows can tell whether others are chosen by chance."""
