@@ -361,9 +361,9 @@ def cover(seed, name, n_rows, family):
 def coverage(data_sets):
     """How often 95 % intervals of the function hold it, with the family that the evidence prefers and a smooth one."""
     result = []
-    for n_rows in COVERED_ROWS:
-        for name, (_, least) in COVERED_KINDS.items():
-            for family in ("auto", "squared_exponential"):
+    for family in ("auto", "squared_exponential"):
+        for n_rows in COVERED_ROWS:
+            for name, (_, least) in COVERED_KINDS.items():
                 shares = [one["held"] for one in data_sets(partial(cover, name=name, n_rows=n_rows, family=family))]
                 label = f"{name}, {n_rows} rows, {family}"
                 limits = {"at_least": least, "at_most": 0.97} if family == "auto" else {}
