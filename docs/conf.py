@@ -27,8 +27,10 @@ extensions = [
     "mathml",
     "line_breaks",
     "command_reference",
+    "json_fields",
 ]
-exclude_patterns = ["_build", "_templates", "images", "gallery", "reference/generated/command.md"]
+_PARTS = ("command", "json", "columns-predict", "columns-forecast", "columns-backtest")  # of the page of the command
+exclude_patterns = ["_build", "_templates", "images", "gallery", *(f"reference/generated/{name}.md" for name in _PARTS)]
 templates_path = ["_templates"]
 default_role = None
 nitpicky = True

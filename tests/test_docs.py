@@ -353,6 +353,7 @@ def test_the_gallery_covers_what_the_library_is_for():
     text = "".join(script.read_text(encoding="utf-8") for script in GALLERY)
     assert len(GALLERY) >= 8
     for name in (
+        "TableModel(",
         "load_electricity_demand",
         "predict_gradient",
         "load_lithium_density",
