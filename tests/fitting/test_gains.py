@@ -6,10 +6,10 @@ import pytest
 from tests.engine.backends.devices import DEVICES, check_device
 from tests.expressions import prior_of
 from torusgp import Category, Circle, Line, Slope
+from torusgp.engine.inference import evidences
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.fitting import gains as module
 from torusgp.fitting.gains import RowGains, RowModel, SumGains, paying
-from torusgp.fitting.learning import evidences
 from torusgp.fitting.prior import NOISE
 from torusgp.fitting.rows import Compute, Rows, RowSource
 from torusgp.kernels.candidates import Patterns

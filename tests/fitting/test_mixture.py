@@ -63,9 +63,9 @@ def test_gradients_are_those_of_the_mixture(model):
 
 def test_parts_add_up_and_have_the_covariance_of_the_whole(model):
     fitted = model.fitted_
-    np.testing.assert_allclose(fitted.parts(POINTS).sum(axis=1) + fitted.intercept, fitted.mean(POINTS), rtol=1e-9)
-    covariance = fitted.parts_covariance(POINTS)
-    draws = fitted.sample_parts(POINTS, 4000, np.random.RandomState(0))
+    np.testing.assert_allclose(fitted.parts.mean(POINTS).sum(axis=1) + fitted.intercept, fitted.mean(POINTS), rtol=1e-9)
+    covariance = fitted.parts.covariance(POINTS)
+    draws = fitted.parts.sample(POINTS, 4000, np.random.RandomState(0))
     ratio = draws.var(axis=-1) / np.einsum("nppq->npq", covariance)
     assert np.abs(ratio - 1).max() < 0.25
 
@@ -76,7 +76,7 @@ def test_draws_come_from_the_mixture_and_are_the_sums_of_those_of_parts(model):
     mean, variance = fitted.mean_and_variance(POINTS)
     assert np.abs((draws.mean(axis=-1) - mean) / np.sqrt(variance)).max() < 0.1
     assert np.abs(draws.var(axis=-1) / variance - 1).max() < 0.2
-    few, parts = (method(POINTS, 7, np.random.RandomState(3)) for method in (fitted.sample, fitted.sample_parts))
+    few, parts = (method(POINTS, 7, np.random.RandomState(3)) for method in (fitted.sample, fitted.parts.sample))
     constant = few - parts.sum(axis=1)
     assert np.ptp(constant, axis=0).max() < 1e-8  # the intercept of each draw
 

@@ -118,6 +118,35 @@ class LinearStatistics:
             derivatives=(),
         )
 
+    def without(self, n_columns, prior_variance, noise_variance):
+        """Statistics of the first columns of one output, the others integrated out: their evidence is the same.
+
+        Parameters
+        ----------
+        n_columns : int
+            How many columns stay.
+        prior_variance : ndarray of shape (n_columns,)
+            Prior variances of the weights of all columns.
+        noise_variance : float
+            Variance of the noise of a row of unit precision.
+
+        Returns
+        -------
+        LinearStatistics
+        """
+        kept, gone = slice(n_columns), slice(n_columns, None)
+        inner = self.gram[gone, gone] + np.diag(noise_variance / prior_variance[gone])
+        through = np.linalg.solve(inner, np.column_stack([self.gram[gone, kept], self.moments[gone, 0]]))
+        gram = self.gram[kept, kept] - self.gram[kept, gone] @ through[:, :-1]
+        ratio = np.linalg.slogdet(inner * (prior_variance[gone] / noise_variance))[1]
+        return replace(
+            self,
+            gram=(gram + gram.T) / 2,
+            moments=self.moments[kept] - self.gram[kept, gone] @ through[:, -1:],
+            squares=self.squares - self.moments[gone, 0] @ through[:, -1],
+            log_precision=self.log_precision - ratio,
+        )
+
     @cached_property
     def algebra(self):
         """What factors the posterior precision; it keeps the Gram matrix on the device between evaluations."""
@@ -129,38 +158,6 @@ class LinearStatistics:
 
 class NotPositiveDefiniteError(np.linalg.LinAlgError):
     """The posterior precision is not positive definite: the statistics are too inexact for this noise."""
-
-
-def with_wall(loss, start):
-    """A loss relative to its value at a start, and high where rounding makes the posterior precision indefinite.
-
-    Line searches turn back from such a wall. Values are relative because differences of the evidence matter, while a
-    tolerance of an optimiser is often relative to the size.
-
-    Parameters
-    ----------
-    loss : callable
-        Value and gradient at a point.
-    start : ndarray
-        A point where the loss can be had; it raises if not.
-
-    Returns
-    -------
-    relative : callable
-        Value less that at the start, and gradient.
-    reference : float
-        Value at the start.
-    """
-    reference = loss(start)[0]
-
-    def relative(point):
-        try:
-            value, gradient = loss(point)
-        except NotPositiveDefiniteError:
-            return 1e6 + abs(reference), np.zeros_like(point)
-        return value - reference, gradient
-
-    return relative, reference
 
 
 @dataclass(frozen=True)
@@ -304,6 +301,31 @@ def evidence(statistics, prior_variance, noise_variance, output=0, derivative_no
     return Evidence(log_evidence, weights, factor, root, residual, n, noise_variance)
 
 
+def evidences(statistics, prior_variances, noise_variances, derivative_noise=None):
+    """Evidence of each output.
+
+    Parameters
+    ----------
+    statistics : LinearStatistics
+        Statistics of the data.
+    prior_variances : ndarray of shape (n_columns, n_outputs)
+        Prior variances of the weights.
+    noise_variances : ndarray of shape (n_outputs,)
+        Noise variances.
+    derivative_noise : ndarray of shape (n_partials, n_outputs), optional
+        Noise variances of observed derivatives.
+
+    Returns
+    -------
+    list of Evidence
+    """
+    of_derivatives = [None] * len(noise_variances) if derivative_noise is None else derivative_noise.T
+    return [
+        evidence(statistics, prior_variances[:, output], noise, output, of_derivatives[output])
+        for output, noise in enumerate(noise_variances)
+    ]
+
+
 def _joint_evidence(statistics, prior_variance, noise_variance, output, derivative_noise):
     """Evidence of values and derivatives; see :func:`evidence`."""
     result = evidence(statistics.joined(noise_variance / derivative_noise, output), prior_variance, noise_variance)
@@ -340,8 +362,7 @@ def spectrum_step(statistics, prior_variances, noise_variances, pairs):
     new_prior, new_noise = np.empty_like(prior_variances), np.empty_like(noise_variances)
     total = 0.0
     counts = np.bincount(pairs)
-    for output in range(prior_variances.shape[1]):
-        result = evidence(statistics, prior_variances[:, output], noise_variances[output], output)
+    for output, result in enumerate(evidences(statistics, prior_variances, noise_variances)):
         total += result.log_evidence
         shrunk = result.inverse_diagonal()
         second_moment = result.weights**2 + prior_variances[:, output] * shrunk
@@ -356,34 +377,25 @@ class Posterior:
 
     Parameters
     ----------
-    statistics : LinearStatistics
-        Statistics of the data.
-    prior_variances : ndarray of shape (n_columns, n_outputs)
-        Prior variances of the weights.
-    noise_variances : ndarray of shape (n_outputs,)
-        Noise variances.
-    derivative_noise : ndarray of shape (n_partials, n_outputs), optional
-        Noise variances of observed derivatives.
+    statistics, prior_variances, noise_variances, derivative_noise
+        See :func:`evidences`.
+    n_columns : int, optional
+        The first columns alone, the others integrated out; by default all.
     """
 
-    def __init__(self, statistics, prior_variances, noise_variances, derivative_noise=None):
-        results = [
-            evidence(
-                statistics,
-                prior_variances[:, output],
-                noise_variances[output],
-                output,
-                None if derivative_noise is None else derivative_noise[:, output],
-            )
-            for output in range(len(noise_variances))
-        ]
-        self.weights = np.stack([result.weights for result in results], axis=1)
-        self.roots = [result.root for result in results]
-        self.log_evidence = sum(result.log_evidence for result in results)
-        self.inexactness = max(
-            inexactness(statistics, prior_variances[:, output], noise) for output, noise in enumerate(noise_variances)
-        )
-        self._results = results
+    def __init__(self, statistics, prior_variances, noise_variances, derivative_noise=None, n_columns=None):
+        if n_columns is None:
+            self._results = evidences(statistics, prior_variances, noise_variances, derivative_noise)
+        else:
+            self._results = []
+            for output, noise in enumerate(noise_variances):
+                ratios = None if derivative_noise is None else noise / derivative_noise[:, output]
+                variances = prior_variances[:, output]
+                first = statistics.joined(ratios, output).without(n_columns, variances, noise)
+                self._results.append(evidence(first, variances[:n_columns], noise))
+        self.weights = np.stack([result.weights for result in self._results], axis=1)
+        self.roots = [result.root for result in self._results]
+        self.log_evidence = sum(result.log_evidence for result in self._results)
 
     @property
     def factors(self):

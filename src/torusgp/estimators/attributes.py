@@ -53,7 +53,7 @@ class FittedAttributes:
     @property
     def term_names_(self) -> tuple[str, ...]:
         """Names of the terms, products first and then plain columns."""
-        return self.fitted_.part_names
+        return self.fitted_.parts.names
 
     @property
     def index_set_(self) -> IndexSet:

@@ -4,13 +4,13 @@ import warnings
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.optimize import minimize
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from torusgp.checks import check_flag, check_numbers, check_size
-from torusgp.engine.inference import LinearStatistics, Posterior, evidence, with_wall
+from torusgp.engine.inference import LinearStatistics, Posterior, evidence
 from torusgp.estimators.features import IndexSetFourierFeatures
+from torusgp.fitting.descent import descend
 from torusgp.fitting.prior import BROAD
 from torusgp.fitting.rows import Rows
 from torusgp.fitting.schedule import limited_blas
@@ -217,12 +217,9 @@ class BayesianFeatureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             return -result.log_evidence, -np.where(learned, [by_prior[first:].sum(), by_noise], 0.0)
 
         start = np.where(learned, np.log([per_weight, 0.1 * variance]), np.log(given))
-        bounds = [
-            tuple(limit) if free else (value, value) for limit, free, value in zip(limits, learned, start, strict=True)
-        ]
-        loss, _ = with_wall(objective, start)
-        found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-9, "gtol": 1e-5})
-        return np.where(learned, np.exp(found.x), given)
+        bounds = np.where(learned[:, None], limits, start[:, None])
+        found = descend(objective, start, bounds, value_tolerance=1e-9)
+        return np.where(learned, np.exp(found.vector), given)
 
     def _squeeze(self, values):
         if self._y_ndim == 2:
@@ -307,16 +304,13 @@ class _TransformerProblem:
             turns = np.ptp(self._X, axis=0) / self._start["period"]
             place = self._names.index("period") * self._dimension
             scale[place : place + self._dimension] = 0.1 / (1 + turns)
-        scaled = [(low / s, high / s) for (low, high), s in zip(limits, scale, strict=True)]
 
         def scaled_loss(vector):
             value, gradient = self._loss(vector * scale)
             return value, gradient * scale
 
-        loss, _ = with_wall(scaled_loss, first / scale)
-        options = {"maxiter": 60, "ftol": 1e-6}
-        found = minimize(loss, first / scale, jac=True, method="L-BFGS-B", bounds=scaled, options=options)
-        return self._at(found.x * scale)
+        found = descend(scaled_loss, first / scale, np.array(limits) / scale[:, None], 60, value_tolerance=1e-6)
+        return self._at(found.vector * scale)
 
     def _at(self, vector):
         values = dict(self._start)

@@ -276,10 +276,10 @@ class Predictions(FittedAttributes):
         if return_std and return_cov:
             raise ValueError("return_std and return_cov cannot both be true: ask for one of them.")
         points, fitted = self._points(X), self.fitted_
-        mean = self._squeeze_points(fitted.parts(points))
+        mean = self._squeeze_points(fitted.parts.mean(points))
         if not (return_std or return_cov):
             return mean
-        covariance = fitted.parts_covariance(points)
+        covariance = fitted.parts.covariance(points)
         if return_cov:
             return mean, self._squeeze_points(covariance)
         variance = np.einsum("nppq->npq", covariance)
@@ -340,7 +340,7 @@ class Predictions(FittedAttributes):
         -------
         ndarray of shape (n_points, n_terms, n_samples) or (n_points, n_terms, n_outputs, n_samples)
         """
-        values = self.fitted_.sample_parts(self._points(X), n_samples, check_random_state(random_state))
+        values = self.fitted_.parts.sample(self._points(X), n_samples, check_random_state(random_state))
         return values if self._y_ndim == 2 else values[:, :, 0]
 
     @overload

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from torusgp.fitting.descent import curvature
 from torusgp.fitting.fitted import FittedTorusGP
-from torusgp.fitting.learning import curvature, log_evidence_and_gradient
+from torusgp.fitting.learning import log_evidence_and_gradient
 from torusgp.fitting.parameters import Parameters
 
 AT_BOUND = 1.01  # how near a parameter is to a bound that it has run into

@@ -11,63 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from torusgp.engine.backends import InputSpace, count_threads
-from torusgp.engine.basis import columns as basis_columns
 from torusgp.engine.dual import few_rows
-from torusgp.engine.inference import LinearStatistics, Posterior, evidence
+from torusgp.engine.inference import LinearStatistics, Posterior
 from torusgp.engine.moments import Moments
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.fitting.advice import advise
 from torusgp.fitting.mixture import MixedPosterior, Mixture, find_mixture
 from torusgp.fitting.noise_process import NoiseProcess
 from torusgp.fitting.parameters import Parameters
+from torusgp.fitting.parts import Parts
 from torusgp.fitting.prior import NOISE, Prior, derivative_noise
 from torusgp.fitting.rows import Compute, inexactness_ratio
 from torusgp.kernels.index_sets import IndexSet
 from torusgp.kernels.kernel import TorusKernel
 from torusgp.kernels.product import check_turns, to_phases
 from torusgp.kernels.resolve import Layout
-
-_CHUNK_ENTRIES = 2**22  # values of columns that are held at a time
-
-
-class _FourierPosterior:
-    """Posterior of the weights of the Fourier columns beside plain ones, which are integrated out.
-
-    It has the verbs of :class:`~torusgp.engine.inference.Posterior` that predictors use.
-    """
-
-    def __init__(
-        self,
-        all_outputs: LinearStatistics,
-        variances: NDArray[np.float64],
-        noise: NDArray[np.float64],
-        n: int,
-        of_derivatives: NDArray[np.float64] | None,
-    ):
-        self._results = []
-        for output, noise_variance in enumerate(noise):
-            ratios = None if of_derivatives is None else noise_variance / of_derivatives[:, output]
-            own = all_outputs.joined(ratios, output)
-            inner = own.gram[n:, n:] + np.diag(noise_variance / variances[n:, output])
-            through = np.linalg.solve(inner, np.column_stack([own.gram[n:, :n], own.moments[n:, 0]]))
-            gram = own.gram[:n, :n] - own.gram[:n, n:] @ through[:, :-1]
-            moments = own.moments[:n] - own.gram[:n, n:] @ through[:, -1:]
-            reduced = LinearStatistics((gram + gram.T) / 2, moments, own.squares, own.n_samples, device=own.device)
-            self._results.append(evidence(reduced, variances[:n, output], noise_variance))
-        self.weights = np.stack([result.weights for result in self._results], axis=1)
-        self.roots = [result.root for result in self._results]
-
-    def factor(self, output: int) -> Any:
-        """Cholesky factor of one output."""
-        return self._results[output].factor
-
-    def whiten(self, columns: NDArray[np.float64], output: int) -> Any:
-        """Product of the inverse of the factor with the scaled columns of points."""
-        return self.factor(output).solve((columns * self.roots[output]).T)
-
-    def covariance(self, output: int) -> NDArray[np.float64]:
-        """Posterior covariance of the weights of one output."""
-        return self._results[output].covariance()
 
 
 @dataclass(frozen=True)
@@ -136,7 +94,7 @@ class FittedTorusGP:
         n_samples = float(self.statistics.n_samples)
         if self.moments is None:
             return n_samples
-        known = 1 - self._learned_posterior.shares(0)
+        known = 1 - self.learned_posterior.shares(0)
         known[0] = 0.0  # the constant, which is known whatever the noise
         plain = np.diagonal(self.gram)
         known[plain <= 0] = 0.0  # as a sine that vanishes on all rows
@@ -168,7 +126,7 @@ class FittedTorusGP:
         return self.parameters[NOISE]
 
     @cached_property
-    def _learned_posterior(self) -> Posterior:
+    def learned_posterior(self) -> Posterior:
         """Posterior of the weights with the parameters as they were learned."""
         own = derivative_noise(self.parameters, self.linear)
         return Posterior(self.linear, self.prior_variances, self.noise_variance, own)
@@ -176,7 +134,7 @@ class FittedTorusGP:
     @cached_property
     def posterior(self) -> Posterior | MixedPosterior:
         """Posterior of the weights of all columns: those of the frequencies, then the plain ones."""
-        return self._learned_posterior if self.mixture is None else self._mixed()
+        return self.learned_posterior if self.mixture is None else self._mixed()
 
     def _mixed(self, n_columns: int | None = None) -> MixedPosterior:
         """Posterior of the first columns, or of all, over plausible parameters."""
@@ -196,7 +154,7 @@ class FittedTorusGP:
     @property
     def log_evidence(self) -> float:
         """Log evidence, summed over outputs, with the parameters as they were learned."""
-        return self._learned_posterior.log_evidence
+        return self.learned_posterior.log_evidence
 
     @cached_property
     def mixture(self) -> Mixture | None:
@@ -271,6 +229,16 @@ class FittedTorusGP:
         """The same model, whose predictions are computed in another way."""
         return replace(self, compute=compute, _predictors={})
 
+    @cached_property
+    def parts(self) -> Parts:
+        """What each term contributes."""
+        return Parts(self)
+
+    @property
+    def intercept(self) -> NDArray[np.float64]:
+        """Average of the function over the rows: the constant beside the parts, shape (n_outputs,)."""
+        return self.parts.average_columns @ self.posterior.weights + self.offset
+
     # Prediction --------------------------------------------------------------------------------------------------
 
     def phases(self, X: NDArray[Any]) -> NDArray[np.float64]:
@@ -298,7 +266,7 @@ class FittedTorusGP:
         if self.mixture is not None:
             return self._mixed(self.n_fourier)
         own = derivative_noise(self.parameters, self.linear)
-        return _FourierPosterior(self.linear, self.prior_variances, self.noise_variance, self.n_fourier, own)
+        return Posterior(self.linear, self.prior_variances, self.noise_variance, own, self.n_fourier)
 
     def _located(self, X: NDArray[Any]) -> tuple[Any, Any]:
         """Points, as the implementation of choice wants them, and its predictor."""
@@ -365,7 +333,7 @@ class FittedTorusGP:
 
     def covariance(self, X: NDArray[Any]) -> NDArray[np.float64]:
         """Posterior covariance of the function between all points, shape (n_samples, n_samples, n_outputs)."""
-        self._warn_beyond(X)
+        self.warn_beyond(X)
         (phases, predictor), plain = self._located(X), self.plain(X)
         result = np.stack([predictor.covariance(phases, output) for output in range(self.n_outputs)], axis=-1)
         if self.prior.columns:
@@ -375,7 +343,7 @@ class FittedTorusGP:
                 result[..., output] += beside + beside.T + plain @ covariance[n:] @ plain.T
         return result
 
-    def _warn_beyond(self, X: NDArray[Any]) -> None:
+    def warn_beyond(self, X: NDArray[Any]) -> None:
         """Warn of points that lie together beyond a range, where they are one point of the circle."""
         outside = self.prior.torus.outside(X)
         if outside.sum() > 1:
@@ -388,33 +356,28 @@ class FittedTorusGP:
 
     def sample(self, X: NDArray[Any], n_samples: int, random_state: np.random.RandomState) -> NDArray[np.float64]:
         """Functions drawn from the posterior, shape (n_points, n_outputs, n_samples)."""
-        self._warn_beyond(X)
+        self.warn_beyond(X)
         draws = self.sample_weights(n_samples, random_state)
         values = self.values(X, draws.reshape(len(draws), -1)).reshape(len(X), -1, n_samples)
         return values + self.offset[:, None]
 
     def sample_weights(self, n_samples: int, random_state: np.random.RandomState) -> NDArray[np.float64]:
         """Draws of the weights of all columns, shape (n_columns, n_outputs, n_samples)."""
-        return self._draw(self._drawn_components(n_samples, random_state), n_samples, random_state)
+        return self.sample_components(n_samples, random_state)[0]
 
-    def _draw(self, groups: Any, n_samples: int, random_state: np.random.RandomState) -> NDArray[np.float64]:
-        """The same from components and the draws that come from each."""
+    def sample_components(
+        self, n_samples: int, random_state: np.random.RandomState
+    ) -> tuple[NDArray[np.float64], list[tuple[FittedTorusGP, NDArray[np.int64]]]]:
+        """Draws of the weights, and components with the positions of the draws that come from each."""
+        groups = [(self, np.arange(n_samples))]
+        if self.mixture is not None:
+            which = random_state.choice(len(self.mixture.weights), n_samples, p=self.mixture.weights)
+            groups = [(component, np.flatnonzero(which == i)) for i, component in enumerate(self.components())]
+            groups = [(component, chosen) for component, chosen in groups if chosen.size]
         draws = np.empty((*self.posterior.weights.shape, n_samples))
         for component, chosen in groups:
-            draws[..., chosen] = component._learned_posterior.sample_weights(len(chosen), random_state)
-        return draws
-
-    def _drawn_components(
-        self, n_samples: int, random_state: np.random.RandomState
-    ) -> Iterator[tuple[FittedTorusGP, NDArray[np.int64]]]:
-        """Components, and which of some draws come from each."""
-        if self.mixture is None:
-            yield self, np.arange(n_samples)
-            return
-        which = random_state.choice(len(self.mixture.weights), n_samples, p=self.mixture.weights)
-        for i, component in enumerate(self.components()):
-            if (chosen := np.flatnonzero(which == i)).size:
-                yield component, chosen
+            draws[..., chosen] = component.learned_posterior.sample_weights(len(chosen), random_state)
+        return draws, groups
 
     def _wave_numbers(self) -> NDArray[np.float64]:
         """Wave numbers of the frequencies along the inputs, shape (n_inputs, n_frequencies)."""
@@ -463,109 +426,3 @@ class FittedTorusGP:
                     result[:, column.input, output] += covariance[n + i, i] / spread[i] ** 2
         result[:, self._without_gradient()] = np.nan
         return np.maximum(result, 0.0)
-
-    # Parts -------------------------------------------------------------------------------------------------------
-
-    @property
-    def part_names(self) -> tuple[str, ...]:
-        """Names of the terms, products first and then plain columns."""
-        return (*(term.name for term in self.prior.terms), *(column.name for column in self.prior.columns))
-
-    @cached_property
-    def _shares(self) -> NDArray[np.float64]:
-        """Shares of the parts in the prior variance of each column, shape (n_parts, n_columns, n_outputs)."""
-        n_terms, n_plain = len(self.prior.terms), len(self.prior.columns)
-        ratios = self.prior.at(self.parameters, self.index_set.frequencies).ratios()
-        shares = np.zeros((n_terms + n_plain, self.n_fourier + n_plain, self.n_outputs))
-        shares[:n_terms, : self.n_fourier] = np.repeat(ratios, 2, axis=1)[:, 1:]
-        for i in range(n_plain):
-            shares[n_terms + i, self.n_fourier + i] = 1.0
-        return shares
-
-    @cached_property
-    def average_columns(self) -> NDArray[np.float64]:
-        """Averages of the columns over the rows, weighted by their precision, shape (n_columns,)."""
-        total = self.gram[0, 0]
-        if not total:
-            raise ValueError("Parts are centred on the rows of the targets, but only derivatives were given.")
-        return self.gram[0] / total
-
-    def _centred_columns(self, X: NDArray[Any]) -> NDArray[np.float64]:
-        fourier = basis_columns(self.phases(X), self.index_set.frequencies)
-        return np.hstack([fourier, self.plain(X)]) - self.average_columns
-
-    @property
-    def intercept(self) -> NDArray[np.float64]:
-        """Average of the function over the rows: the constant beside the parts, shape (n_outputs,)."""
-        return self.average_columns @ self.posterior.weights + self.offset
-
-    @cached_property
-    def _part_weights(self) -> NDArray[np.float64]:
-        """Posterior means of the weights of the parts, shape (n_parts, n_columns, n_outputs)."""
-        parts = [one._shares * one._learned_posterior.weights for one in self.components()]
-        return np.einsum("i,ipmq->pmq", self.component_weights, parts)
-
-    def parts(self, X: NDArray[Any]) -> NDArray[np.float64]:
-        """Posterior means of the parts, centred on the rows, shape (n_samples, n_parts, n_outputs).
-
-        With the intercept they add up to the mean.
-        """
-        weights = self._part_weights
-        flat = np.moveaxis(weights, 1, 0).reshape(weights.shape[1], -1)
-        values = self.values(X, flat) - self.average_columns @ flat
-        return values.reshape(len(X), len(weights), self.n_outputs)
-
-    def parts_covariance(self, X: NDArray[Any]) -> NDArray[np.float64]:
-        """Posterior covariances of the parts at each point, shape (n_samples, n_parts, n_parts, n_outputs)."""
-        if self.mixture is not None:
-            result, mean = np.zeros(()), self.parts(X)
-            for weight, one in zip(self.component_weights, self.components(), strict=True):
-                off = one.parts(X) - mean
-                result = result + weight * (one.parts_covariance(X) + off[:, :, None] * off[:, None])
-            return result
-        n_parts = len(self._shares)
-        result = np.empty((len(X), n_parts, n_parts, self.n_outputs))
-        step = max(1, _CHUNK_ENTRIES // (n_parts * len(self.average_columns)))
-        for start in range(0, len(X), step):
-            rows = slice(start, start + step)
-            columns = self._centred_columns(X[rows])
-            for output in range(self.n_outputs):
-                shares, root = self._shares[..., output], self.prior_variances[:, output]
-                scaled = [columns * share for share in shares]
-                whitened = [self.posterior.whiten(one, output) for one in scaled]
-                for i in range(n_parts):
-                    for j in range(i, n_parts):
-                        value = (whitened[i] * whitened[j]).sum(axis=0)
-                        # what the data cannot tell apart: the prior covariance of the shares given their sum
-                        prior = root * shares[i] * ((i == j) - shares[j])
-                        value = value + columns**2 @ prior
-                        result[rows, i, j, output] = result[rows, j, i, output] = value
-        return result
-
-    def sample_parts(self, X: NDArray[Any], n_samples: int, random_state: np.random.RandomState) -> NDArray[np.float64]:
-        """Draws of the parts that add up, with the intercept's, to draws of the whole.
-
-        Returns
-        -------
-        ndarray of shape (n_points, n_parts, n_outputs, n_samples)
-            The same state gives the draws of :meth:`sample`.
-        """
-        self._warn_beyond(X)
-        groups = list(self._drawn_components(n_samples, random_state))
-        draws = self._draw(groups, n_samples, random_state)
-        weights = np.empty((len(self._shares), *draws.shape))
-        for component, chosen in groups:
-            weights[..., chosen] = component._split(draws[..., chosen], random_state)
-        flat = np.moveaxis(weights, 1, 0).reshape(draws.shape[0], -1)
-        values = self.values(X, flat) - self.average_columns @ flat
-        return values.reshape(len(X), len(weights), self.n_outputs, n_samples)
-
-    def _split(self, draws: NDArray[np.float64], random_state: np.random.RandomState) -> NDArray[np.float64]:
-        """Weights of the parts of functions that were drawn, shape (n_parts, n_columns, n_outputs, n_samples)."""
-        shares = self._shares[..., None]
-        variance = self.prior_variances[..., None]
-        own = np.sqrt(variance * shares) * random_state.standard_normal((len(shares), *draws.shape))
-        # the intercept's share of the constant column is no part: it takes up what is left
-        left = 1 - shares.sum(axis=0)
-        rest = np.sqrt(np.maximum(variance * left, 0.0)) * random_state.standard_normal(draws.shape)
-        return own + shares * (draws - own.sum(axis=0) - rest)

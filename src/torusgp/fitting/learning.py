@@ -5,17 +5,16 @@ Only a period that is learned too makes every step pass over the rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
-from torusgp.engine.inference import evidence, spectrum_step, with_wall
+from torusgp.engine.inference import evidences, spectrum_step
 from torusgp.fitting.ascent import ascend
+from torusgp.fitting.descent import curvature, descend
 from torusgp.fitting.moves import PeriodMoves
 from torusgp.fitting.parameters import Parameters
 from torusgp.fitting.prior import NOISE, Prior, derivative_noise, derivative_noise_name
@@ -82,31 +81,6 @@ class EvidenceGradient:
     by_column: NDArray[np.float64]
     by_noise: NDArray[np.float64]
     by_derivative_noise: dict[str, NDArray[np.float64]]
-
-
-def evidences(
-    linear,
-    variances: NDArray[np.float64],
-    noise: NDArray[np.float64],
-    of_derivatives: NDArray[np.float64] | None = None,
-) -> list[Any]:
-    """Evidence of each output.
-
-    Parameters
-    ----------
-    linear : LinearStatistics
-        Statistics of the columns.
-    variances : ndarray of shape (n_columns, n_outputs)
-        Prior variances of the weights.
-    noise : ndarray of shape (n_outputs,)
-        Noise variances.
-    of_derivatives : ndarray of shape (n_partials, n_outputs), optional
-        Noise variances of observed derivatives.
-    """
-    return [
-        evidence(linear, variances[:, q], noise[q], q, None if of_derivatives is None else of_derivatives[:, q])
-        for q in range(len(noise))
-    ]
 
 
 def gradients(linear, results: list[Any]) -> EvidenceGradient:
@@ -315,11 +289,8 @@ def maximise(
     if floor and objective.has_information:
         end = ascend(objective.at, first, limits, max_iter)
         return Learned(objective.parameters(end.vector), index_set, end.value, end.converged)
-    improvement, reference = with_wall(objective, first)
-    options = {"maxiter": max_iter, "ftol": 1e-7, "gtol": 1e-5}
-    result = minimize(improvement, first, jac=True, method="L-BFGS-B", bounds=limits, options=options)
-    found = objective.parameters(result.x)
-    return Learned(found, index_set, -float(result.fun + reference), bool(result.status != 1))
+    found = descend(objective, first, limits, max_iter)
+    return Learned(objective.parameters(found.vector), index_set, -found.value, found.converged)
 
 
 def period_standard_errors(
@@ -364,15 +335,6 @@ def period_standard_errors(
     else:
         covariance = np.linalg.inv(matrix)[-moves.size :, -moves.size :]
     return moves.standard_errors(covariance, learned.parameters.period)
-
-
-def curvature(
-    gradient: Callable[[NDArray[np.float64]], NDArray[np.float64]], point: NDArray[np.float64], step: float = 1e-3
-) -> NDArray[np.float64]:
-    """Matrix of second derivatives at a point, from differences of a gradient."""
-    units = step * np.eye(len(point))
-    slopes = np.array([gradient(point + unit) - gradient(point - unit) for unit in units]) / (2 * step)
-    return (slopes + slopes.T) / 2
 
 
 def learn_spectrum(

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
-from scipy.optimize import minimize
 from scipy.special import ndtri
 
 from torusgp.engine.backends import LapackFactor
-from torusgp.engine.inference import NotPositiveDefiniteError, with_wall
-from torusgp.fitting.learning import Objective, curvature
+from torusgp.engine.inference import NotPositiveDefiniteError
+from torusgp.fitting.descent import curvature, descend, with_wall
+from torusgp.fitting.learning import Objective
 from torusgp.fitting.parameters import Parameters
 from torusgp.fitting.prior import Prior
 from torusgp.kernels.index_sets import IndexSet
@@ -83,8 +83,7 @@ def find_mixture(linear: Any, prior: Prior, index_set: IndexSet, parameters: Par
         return value + float(off @ off) / (2 * PRIOR_STD**2), gradient + off / PRIOR_STD**2
 
     start = np.clip(bounded.to_vector(), *limits.T)
-    wall, _ = with_wall(loss, start)
-    mode = minimize(wall, start, jac=True, method="L-BFGS-B", bounds=limits, options={"ftol": 1e-7}).x
+    mode = descend(loss, start, limits).vector
     try:
         values, directions = np.linalg.eigh(curvature(lambda vector: loss(vector)[1], mode))
     except NotPositiveDefiniteError:
@@ -93,7 +92,8 @@ def find_mixture(linear: Any, prior: Prior, index_set: IndexSet, parameters: Par
     std = 1 / np.sqrt(np.maximum(values, 1 / PRIOR_STD**2))
     steps = even_normal_points(len(std))
     points = mode + _WIDER * (steps * std) @ directions.T
-    log_weights = np.array([-wall(point)[0] for point in points]) + (steps**2).sum(axis=1) / 2
+    relative, _ = with_wall(loss, start)
+    log_weights = np.array([-relative(point)[0] for point in points]) + (steps**2).sum(axis=1) / 2
     weights = np.exp(log_weights - log_weights.max())
     used = np.flatnonzero(weights > _NEGLIGIBLE)
     chosen = tuple(objective.parameters(np.clip(points[i], *limits.T)) for i in used)

@@ -15,7 +15,8 @@ from math import comb
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from torusgp.fitting.learning import Learned, evidences, maximise
+from torusgp.engine.inference import evidences
+from torusgp.fitting.learning import Learned, maximise
 from torusgp.fitting.moves import PeriodMoves
 from torusgp.fitting.parameters import Parameters
 from torusgp.fitting.prior import DERIVATIVE_NOISE, NOISE, Prior, scale_name

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
+from torusgp.engine.inference import evidences
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.fitting.gains import Model, RowGains, RowModel, SumGains, paying
-from torusgp.fitting.learning import Learned, Round, evidences, maximise
+from torusgp.fitting.learning import Learned, Round, maximise
 from torusgp.fitting.parameters import Parameters
 from torusgp.fitting.prior import NOISE, Prior
 from torusgp.fitting.rows import Rows, RowSource

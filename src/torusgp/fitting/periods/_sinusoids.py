@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
-from scipy.optimize import minimize
 
 from torusgp.engine.basis import columns as basis_columns
-from torusgp.engine.inference import LinearStatistics, evidence, with_wall
+from torusgp.engine.inference import LinearStatistics, evidences
+from torusgp.fitting.descent import curvature, descend
 from torusgp.kernels.lattices import cell_errors, lattice_points, shortest_basis
 
 _NOISE_BOUNDS = (1e-7, 10.0)  # of targets of variance one; less would let rounding outweigh the prior
@@ -217,13 +217,11 @@ class SinusoidModel:
     def evidence(self, linear, blocks, vector):
         """Log evidence, its gradient in the vector, and the evidences of the outputs."""
         prior = self.prior(blocks, vector)
-        total, by_prior, by_noise, results = 0.0, np.zeros(len(prior)), np.empty(self._n_outputs), []
-        for output in range(self._n_outputs):
-            result = evidence(linear, prior, np.exp(vector[1 + output]), output)
-            total += result.log_evidence
-            slope, by_noise[output] = result.gradient()
-            by_prior += slope
-            results.append(result)
+        noise = np.exp(vector[1 : 1 + self._n_outputs])
+        results = evidences(linear, np.tile(prior[:, None], len(noise)), noise)
+        total = sum(result.log_evidence for result in results)
+        slopes, by_noise = zip(*(result.gradient() for result in results), strict=True)
+        by_prior = sum(slopes)
         start = self.trend.n_columns
         parts: list = [[by_prior[:start] @ self.trend.log_prior(vector[0])[1]], by_noise]
         for block, (_, *scales) in zip(blocks, self._split(blocks, vector), strict=True):
@@ -237,12 +235,13 @@ class SinusoidModel:
         linear = self.rows.linear(self.columns(blocks))
         vector = self.start(blocks) if vector is None else vector
 
-        def objective(vector):
+        def loss(vector):
             value, gradient, *_ = self.evidence(linear, blocks, vector)
-            return value, gradient
+            return -value, -gradient
 
-        point, value = _maximise(objective, vector, self._bounds(blocks), max_iter)
-        return Fit(tuple(blocks), point, value)
+        limits = self._bounds(blocks)
+        found = descend(loss, np.clip(vector, *limits.T), limits, max_iter)
+        return Fit(tuple(blocks), found.vector, -found.value)
 
     def evidence_and_gradient(self, blocks, vector):
         """Log evidence and its gradient in the vector and in the free entries of the bases, from the rows."""
@@ -279,16 +278,16 @@ class SinusoidModel:
             parts = np.split(_STEP * steps, np.cumsum(sizes)[:-1])
             return tuple(block.moved(part) for block, part in zip(blocks, parts, strict=True))
 
-        def objective(point):
+        def loss(point):
             value, gradient = self.evidence_and_gradient(moved(point[n_vector:]), point[:n_vector])
             gradient[n_vector:] *= _STEP
-            return value, gradient
+            return -value, -gradient
 
         farthest = _LARGEST_MOVE / _STEP
         limits = np.vstack([self._bounds(blocks), np.tile([-farthest, farthest], (sum(sizes), 1))])
-        start = np.append(fit.vector, np.zeros(sum(sizes)))
-        point, value = _maximise(objective, start, limits, max_iter)
-        return Fit(moved(point[n_vector:]), point[:n_vector], value)
+        start = np.clip(np.append(fit.vector, np.zeros(sum(sizes))), *limits.T)
+        found = descend(loss, start, limits, max_iter)
+        return Fit(moved(found.vector[n_vector:]), found.vector[:n_vector], -found.value)
 
     def curvature(self, fit, step=1e-4):
         """Negative second derivatives of the log evidence in the free entries of the bases, by differences."""
@@ -299,8 +298,7 @@ class SinusoidModel:
             blocks = tuple(block.moved(part) for block, part in zip(fit.blocks, parts, strict=True))
             return self.evidence_and_gradient(blocks, fit.vector)[1][len(fit.vector) :]
 
-        rows = [(gradient(-step * unit) - gradient(step * unit)) / (2 * step) for unit in np.eye(sum(sizes))]
-        return (np.array(rows) + np.array(rows).T) / 2
+        return -curvature(gradient, np.zeros(sum(sizes)), step)
 
     def trend_posterior(self, fit):
         """Means (n_columns, n_outputs) and covariances (n_outputs, n_columns, n_columns) of the trend's weights."""
@@ -309,17 +307,3 @@ class SinusoidModel:
         kept = slice(0, self.trend.n_columns)
         weights = np.stack([result.weights[kept] for result in results], axis=1)
         return weights, np.stack([result.covariance()[kept, kept] for result in results])
-
-
-def _maximise(objective, start, bounds, max_iter):
-    """Maximum of a function that returns value and gradient, near a start."""
-    start = np.clip(start, bounds[:, 0], bounds[:, 1])
-
-    def negative(point):
-        value, gradient = objective(point)
-        return -value, -gradient
-
-    loss, reference = with_wall(negative, start)
-    options = {"maxiter": max_iter, "ftol": 1e-7}
-    result = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    return result.x, -float(result.fun + reference)

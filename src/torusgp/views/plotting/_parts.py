@@ -113,10 +113,10 @@ class PartsDisplay:
         inputs = _inputs_of_parts(fitted)
         chosen = [terms] if isinstance(terms, str) else terms
         if chosen is None:
-            chosen = [name for name in fitted.part_names if len(inputs[name]) <= 2]
+            chosen = [name for name in fitted.parts.names if len(inputs[name]) <= 2]
         for name in chosen:
             if name not in inputs:
-                raise ValueError(f"{name!r} is not one of the terms, which are {list(fitted.part_names)}.")
+                raise ValueError(f"{name!r} is not one of the terms, which are {list(fitted.parts.names)}.")
             if len(inputs[name]) > 2:
                 raise ValueError(
                     f"The term {name!r} depends on {len(inputs[name])} inputs, and one or two can be drawn: use "
@@ -124,7 +124,7 @@ class PartsDisplay:
                 )
         parts = [_compute(fitted, name, inputs[name], n_points, output, names) for name in chosen]
         target = name_function(estimator) if target is None else target
-        return cls(parts, target, [name for name in fitted.part_names if len(inputs[name]) > 2])
+        return cls(parts, target, [name for name in fitted.parts.names if len(inputs[name]) > 2])
 
     def plot(self, ax=None, *, coverage=0.95, **kwargs):
         """Draw the terms.
@@ -224,9 +224,9 @@ def _compute(fitted, name, inputs, n_points, output, names):
         points[:, position] = values[where.ravel()]
     if not any(axis.kind == "category" for axis in fitted.prior.torus.axes):
         points = points.astype(float)
-    position = fitted.part_names.index(name)
-    mean = fitted.parts(points)[:, position, output]
-    variance = fitted.parts_covariance(points)[:, position, position, output]
+    position = fitted.parts.names.index(name)
+    mean = fitted.parts.mean(points)[:, position, output]
+    variance = fitted.parts.covariance(points)[:, position, position, output]
     shape = mesh[0].shape
     std = np.sqrt(np.maximum(variance, 0.0)).reshape(shape)
     return Part(name, tuple(names[j] for j in inputs), kinds, grid, periods, mean.reshape(shape), std)
