@@ -9,7 +9,7 @@ from torusgp.estimators.features import IndexSetFourierFeatures
 from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.estimators.settings import Torch
 from torusgp.estimators.warped_features import WarpedFourierFeatures
-from torusgp.fitting.noise_models import ARNoise, CorrelatedNoise
+from torusgp.fitting.noise_models import ARNoise, CorrelatedNoise, WhiteNoise
 from torusgp.fitting.periods import find_period
 from torusgp.images.lattices import find_lattice
 from torusgp.kernels import index_sets, spectra
@@ -40,6 +40,7 @@ __all__ = [
     "TorusGPRegressor",
     "TorusKernel",
     "WarpedFourierFeatures",
+    "WhiteNoise",
     "analysis",
     "crystals",
     "datasets",

@@ -55,7 +55,8 @@ CASES = {
     "three circles": (("circle", "circle", "circle"), "squared_exponential", (2.2, 2.5, 2.0), 1001),
     "circles and line": (("circle", "line", "circle"), "squared_exponential", (3.5, 2.0, 4.0), 1301),
 }
-SETTINGS = {"learn": (), "noise_variance": NOISE, "gradient_noise_variance": GRADIENT_NOISE}
+SETTINGS = {"learn": (), "noise_variance": NOISE}
+RELATIVE = np.sqrt(GRADIENT_NOISE / NOISE)  # standard deviation of the noise of derivatives
 
 
 def fit_both(case, intercept=False):
@@ -64,7 +65,7 @@ def fit_both(case, intercept=False):
     expression, factors = make_factors(kinds, family, scales)
     model = TorusGPRegressor(product(expression), n_components=n_components, intercept=intercept, **SETTINGS)
     X, y, Z, gradient = rows
-    model.fit(X, y, X_gradient=Z, gradient=gradient)
+    model.fit(X, y, X_gradient=Z, gradient=gradient, gradient_noise_scale=np.full(len(Z), RELATIVE))
     broad = float(model.intercept_variance_) if intercept else 0.0
     dense = DenseDerivativeGP(factors, VARIANCE, NOISE, np.full(len(kinds), GRADIENT_NOISE), broad)
     return model, dense.fit(*rows), rows
@@ -102,7 +103,7 @@ def test_matern_in_several_dimensions_equals_a_dense_process_of_its_set(dimensio
     expression = product([Circle(d, CIRCLE, "matern52", 0.8, "fixed") for d in range(dimension)])
     model = TorusGPRegressor(expression, n_components=301, intercept=False, **SETTINGS)
     X, y, Z, gradient = rows
-    model.fit(X, y, X_gradient=Z, gradient=gradient)
+    model.fit(X, y, X_gradient=Z, gradient=gradient, gradient_noise_scale=np.full(len(Z), RELATIVE))
     variances = np.append(model.prior_variance_[0], model.prior_variance_[1::2])
     dense = TruncatedKernelGP(
         [None] * dimension,

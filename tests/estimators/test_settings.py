@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from torusgp import TorusGPRegressor
+from torusgp import TorusGPRegressor, WhiteNoise
 from torusgp.estimators.settings import Torch, make_compute, make_settings
 
 pytest.importorskip("torch")
@@ -47,13 +47,20 @@ def test_what_cannot_be_had_is_named(backend, message):
         TorusGPRegressor(period=1.0, backend=backend).fit(X, y)
 
 
-def test_bounds_of_the_noise_are_checked():
+def test_bounds_of_the_noise_are_checked_kept_and_stored(tmp_path):
     for bounds in ((2.0, 1.0), (0.0, 1.0), 1.0):
-        with pytest.raises(ValueError, match="noise_variance_bounds"):
-            make_settings(TorusGPRegressor(noise_variance_bounds=bounds))
+        with pytest.raises(ValueError, match="variance_bounds"):
+            make_settings(TorusGPRegressor(noise=WhiteNoise(bounds)))
     X, y = make_rows()
-    model = TorusGPRegressor(period=[1, 2], n_components=61, noise_variance_bounds=(0.5, 0.7)).fit(X, y)
+    model = TorusGPRegressor(period=[1, 2], n_components=61, noise=WhiteNoise((0.5, 0.7))).fit(X, y)
     assert 0.5 * (1 - 1e-9) <= model.noise_variance_ <= 0.75  # what the set leaves out is added
+    model.save(tmp_path / "model.npz")
+    assert TorusGPRegressor.load(tmp_path / "model.npz").noise == WhiteNoise((0.5, 0.7))
+    assert model.partial_fit(X, y).noise_variance_ <= 0.75
+
+
+def test_the_regressor_has_few_parameters():
+    assert len(TorusGPRegressor().get_params(deep=False)) <= 15
 
 
 def test_a_device_with_transforms_fits_rows_and_streams():

@@ -214,11 +214,8 @@ def test_a_surface_that_is_less_certain_than_the_temperature_is_warned_of():
 
 def after(model, X, y, points, **gradient):
     """The model with the same parameters after more observations, whatever they are."""
-    settings = {"learn": (), "noise_variance": model.noise_variance_}
-    if gradient:
-        settings["gradient_noise_variance"] = float(model.gradient_noise_variance_["x0"])
     fixed = 1.0 * Circle(0, 360, length_scale=1.0)
-    return TorusGPRegressor(fixed, n_components=41, **settings).fit(
+    return TorusGPRegressor(fixed, n_components=41, learn=(), noise_variance=model.noise_variance_).fit(
         np.vstack([X, points]), np.append(y, np.zeros(len(points))), **gradient
     )
 
@@ -228,8 +225,8 @@ def test_suggested_points_reduce_the_variance_as_much_as_can_be(with_gradient):
     X = np.array([-170.0, -150, -100, 20, 30])[:, None]
     y = TORSION.function(X)
     gradient = {"X_gradient": X, "gradient": np.zeros((5, 1))} if with_gradient else {}
-    noise = {"noise_variance": 0.01, "gradient_noise_variance": 1e-5}
-    model = TorusGPRegressor(1.0 * Circle(0, 360), n_components=41, learn=(), **noise).fit(X, y, **gradient)
+    model = TorusGPRegressor(1.0 * Circle(0, 360), n_components=41, learn=(), noise_variance=1e-5)
+    model.fit(X, y, **gradient)
     (chosen,) = suggest(model, with_gradient=with_gradient)
     everywhere = np.linspace(-180, 180, 180, endpoint=False)[:, None]
 

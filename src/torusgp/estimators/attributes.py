@@ -1,38 +1,95 @@
-"""What a regressor has learned, as attributes of scikit-learn's kind."""
+"""What a regressor has learned: the fit that it holds, and attributes of scikit-learn's kind."""
 
 from __future__ import annotations
 
-from typing import Any
+from copy import copy
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from torusgp.engine.statistics import SufficientStatistics
+from torusgp.estimators.settings import make_compute, make_fitter
 from torusgp.fitting.changing_noise import ChangingNoise
 from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.fitting.fitter import Fit, Preliminary
 from torusgp.fitting.latent import LatentTorusGP
 from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.fitting.prior import DERIVATIVE_NOISE
+from torusgp.kernels.checks import check_positive_array
 from torusgp.kernels.index_sets import IndexSet
 from torusgp.kernels.kernel import TorusKernel
 
 
 class FittedAttributes:
-    """Attributes that follow from a fitted model."""
+    """The fit of a regressor, and attributes that follow from it."""
 
     likelihood: Any
+    backend: Any
+    n_threads: int | None
     noise_: ChangingNoise
     statistics_: SufficientStatistics
     _fit: Fit | None
     _outcome: Preliminary
-    _y_ndim: int
+    y_ndim_: int
+
+    def forget(self) -> None:
+        """Drop what an earlier fit has left, and note what the next one is asked for."""
+        for leftover in ("noise_", "statistics_", "_outcome", "_fit", "period_search_", "period_std_"):
+            if hasattr(self, leftover):
+                delattr(self, leftover)
+        given = self.get_params(deep=False)  # type: ignore[attr-defined]  # arrays and lists may be changed in place
+        self.parameters_of_fit_ = {k: copy(v) if isinstance(v, list | np.ndarray) else v for k, v in given.items()}
+
+    def set_fit(self, fit: Fit) -> None:
+        """Take over what a fitter found."""
+        self._fit = fit
+        self._outcome = Preliminary(fit.model, fit.learned, fit.nyquist, fit.period_std, fit.search)
+        self.statistics_ = fit.fitted.statistics
+        if fit.search is not None:
+            self.period_search_ = fit.search
+        if fit.period_std is not None:
+            self.period_std_ = self._of_periodic_axes(fit.period_std)
+
+    @property
+    def fit_(self) -> Fit:
+        """The fit of the rows seen so far; learned anew after rows were added."""
+        check_is_fitted(self, "statistics_")
+        if self._fit is None:
+            fitter = make_fitter(self, self._outcome.model, bool(self._outcome.learned.rounds))
+            self.set_fit(fitter.fit_statistics(self._outcome, self.statistics_))
+        assert self._fit is not None
+        return self._fit
 
     @property
     def fitted_(self) -> FittedTorusGP:
-        """The fitted model of the rows seen so far."""
-        raise NotImplementedError
+        """The fitted model of the rows seen so far, which predicts with the backend and threads of today."""
+        fit, compute = self.fit_, make_compute(self.backend, self.n_threads)
+        if fit.fitted.compute != compute:
+            self._fit = fit = replace(fit, fitted=fit.fitted.with_compute(compute))
+        return fit.fitted
+
+    def set_noise_variance(self, noise_variance: ArrayLike) -> Self:
+        """Replace the noise variance that was learned, and compute the posterior again, from the statistics alone.
+
+        For when something else tells it better, such as rows that were held out.
+
+        Parameters
+        ----------
+        noise_variance : float or array-like of shape (n_outputs,)
+            Variance of the noise.
+
+        Returns
+        -------
+        self
+        """
+        fit = self.fit_
+        given = check_positive_array(noise_variance, "noise_variance", max_ndim=1)
+        noise = np.broadcast_to(given, fit.fitted.n_outputs).copy()
+        self._fit = replace(fit, fitted=fit.fitted.with_noise_variance(noise))
+        return self
 
     @property
     def kernel_(self) -> TorusKernel:
@@ -124,6 +181,6 @@ class FittedAttributes:
 
     def _squeeze(self, values: NDArray[np.float64]) -> Any:
         """Drop the axis of outputs, the last one, if the targets had none."""
-        if self._y_ndim == 2:
+        if self.y_ndim_ == 2:
             return values
         return float(values[0]) if values.ndim == 1 else values[..., 0]

@@ -16,13 +16,13 @@ from torusgp.fitting.correlated_fitter import CorrelatedFitter, Series
 from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.fitting.fitter import Fit, Fitter
 from torusgp.fitting.forecasts import continued
-from torusgp.fitting.noise_models import ARNoise, CorrelatedNoise, Noise, time_position
+from torusgp.fitting.noise_models import ARNoise, CorrelatedNoise, TimeNoise, time_position
 from torusgp.fitting.rows import Rows
 from torusgp.kernels.resolve import Model
 from torusgp.kernels.torus import to_finite_numbers
 
 
-def fit_correlated(model: Any, noise: Noise, X: Any, y: Any, scale: Any, time: Any) -> Any:
+def fit_correlated(model: Any, noise: TimeNoise, X: Any, y: Any, scale: Any, time: Any) -> Any:
     """Fit a regressor to rows in time; see :meth:`TorusGPRegressor.fit`."""
     checked = check_fit_rows(model, X, y, None, scale, None, reset=True)
     if checked.y.shape[1] != 1:
@@ -39,7 +39,7 @@ def fit_correlated(model: Any, noise: Noise, X: Any, y: Any, scale: Any, time: A
 
 
 def make_series(
-    model: Any, noise: Noise, checked: Rows, resolved: Model, time: Any = None
+    model: Any, noise: TimeNoise, checked: Rows, resolved: Model, time: Any = None
 ) -> tuple[Rows, Callable[[Rows, Fit | None], Fit]]:
     """Rows in the order of time, and what fits them once they are laid on the axes."""
     position = None if time is not None and noise.time is None else time_position(noise, resolved.torus.names)

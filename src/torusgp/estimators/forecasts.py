@@ -13,18 +13,12 @@ from sklearn.utils import check_random_state
 from torusgp.estimators.correlated import go_on_from, row_times
 from torusgp.estimators.predictions import Array, Predictions, check_quantiles
 from torusgp.estimators.validation import check_scale
-from torusgp.fitting.fitter import Fit
 from torusgp.fitting.forecasts import SeriesForecast
 from torusgp.fitting.noise_process import NoiseProcess
 
 
 class Forecasts(Predictions):
     """Methods that forecast."""
-
-    @property
-    def fit_(self) -> Fit:
-        """The fit of the rows seen so far."""
-        raise NotImplementedError
 
     @property
     def noise_process_(self) -> NoiseProcess | None:
@@ -124,7 +118,7 @@ class Forecasts(Predictions):
         wanted = check_quantiles(quantiles)
         mean, variance = self._ahead(X, time, noise_scale).mean_and_variance()
         values = self.likelihood_.quantiles(mean[:, None], variance[:, None], wanted, 1.0, False, None)
-        return values if self._y_ndim == 2 else values[:, 0]
+        return values if self.y_ndim_ == 2 else values[:, 0]
 
     def sample_forecast(
         self, X: Any, n_samples: int = 1, random_state: Any = None, time: Any = None, noise_scale: Any = None
@@ -180,4 +174,4 @@ class Forecasts(Predictions):
 
     def _shaped(self, values: Array, axis: int = -1) -> Array:
         """Values with an axis of outputs, if the targets had one."""
-        return np.expand_dims(values, axis) if self._y_ndim == 2 else values
+        return np.expand_dims(values, axis) if self.y_ndim_ == 2 else values

@@ -14,6 +14,7 @@ from torusgp.estimators.short_form import is_searched
 from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.fitting.fitter import Fit, Preliminary
 from torusgp.fitting.learning import Learned
+from torusgp.fitting.noise_models import WhiteNoise
 from torusgp.fitting.parameters import Parameter, Parameters
 from torusgp.fitting.periods import Trend
 from torusgp.fitting.prior import NOISE, Prior, scale_name, variance_name
@@ -29,7 +30,7 @@ _OF_EXPRESSIONS: dict[str, Any] = {  # parameters whose place is now in expressi
     "length_scale_bounds": (1e-2, 1e2),
     "max_interaction": None,
 }
-_KEPT = ("length_scale", "noise_variance", "noise_variance_bounds", "index_set", "n_components", "learn", "n_threads")
+_KEPT = ("length_scale", "noise_variance", "index_set", "n_components", "learn", "n_threads")
 
 
 def parameters(content: dict[str, Any]) -> dict[str, Any]:
@@ -37,6 +38,7 @@ def parameters(content: dict[str, Any]) -> dict[str, Any]:
     old = from_json(content["parameters"])
     new = {name: old[name] for name in _KEPT if name in old}
     new["intercept"] = old.get("center", True)
+    new["noise"] = WhiteNoise(old["noise_variance_bounds"]) if old.get("noise_variance_bounds") else "white"
     backend, device, precision = old.get("backend", "auto"), old.get("device"), old.get("precision", "float64")
     if device is not None or precision != "float64":
         backend = Torch(device, precision, transforms=backend == "auto")

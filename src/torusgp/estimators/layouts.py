@@ -41,7 +41,7 @@ def lay_out(model: Any, sample: Any, names: Any, y_ndim: int, margin: float, mor
     if names is not None:
         model.feature_names_in_ = np.array(names, dtype=object)
     model.n_features_in_ = sample.X.shape[1]
-    model._y_ndim = y_ndim
+    model.y_ndim_ = y_ndim
     everywhere = sample.X if more is None else np.concatenate([sample.X, more])
     fitter = make_fitter(model, model.resolve(everywhere, margin), more is None and model.noise_kernel is None)
     return fitter, rows_of_chunk(sample, fitter.layout)

@@ -26,14 +26,14 @@ from torusgp.fitting.changing_noise import (
 from torusgp.fitting.fitter import SAMPLE_ROWS, Fitter
 from torusgp.fitting.latent_fitter import LatentFitter
 from torusgp.fitting.likelihoods import check_likelihood
-from torusgp.fitting.noise_models import Noise
+from torusgp.fitting.noise_models import TimeNoise
 from torusgp.fitting.row_passes import BlockPasses, RowPasses, SourcePasses, rows_of_chunk
 from torusgp.fitting.rows import Rows
 from torusgp.kernels.axes import Expression
 
 
 def fit_changing_noise(
-    model: Any, X: Any, y: Any, sample_weight: Any, scale: Any, in_time: Noise | None, time: Any = None
+    model: Any, X: Any, y: Any, sample_weight: Any, scale: Any, in_time: TimeNoise | None, time: Any = None
 ) -> Any:
     """Fit a regressor with a ``noise_kernel`` to rows in memory; see :meth:`TorusGPRegressor.fit`."""
     _check(model)
@@ -121,5 +121,5 @@ def _check(model: Any) -> Any:
 
 def _keep(model: Any, fit: Any, noise: Any) -> Any:
     model.set_fit(fit)
-    model.set_noise(noise)
+    model.noise_ = noise
     return model

@@ -198,7 +198,7 @@ def predict_blocks(
 
     fitted = model.fitted_
     fitted.forget_predictors()  # they are made again where they are needed
-    shape = () if model._y_ndim == 1 else (fitted.n_outputs,)
+    shape = () if model.y_ndim_ == 1 else (fitted.n_outputs,)
     stacked = 2 if return_std else 1
     task = dask.delayed(model)
 

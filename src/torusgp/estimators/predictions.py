@@ -42,7 +42,7 @@ class Predictions(FittedAttributes):
         return fitted.information(points, variance) if is_skewed else None  # type: ignore[attr-defined]
 
     def _squeeze_points(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        return values if self._y_ndim == 2 else values[..., 0]
+        return values if self.y_ndim_ == 2 else values[..., 0]
 
     @overload
     def predict(
@@ -184,7 +184,7 @@ class Predictions(FittedAttributes):
         scale = self._scale(exposure, points)
         information = self._information(points, variance)
         values = self.likelihood_.quantiles(mean, variance, wanted, scale, include_noise, information)
-        return values if self._y_ndim == 2 else values[:, 0]
+        return values if self.y_ndim_ == 2 else values[:, 0]
 
     def log_predictive_density(self, X: Any, y: Any, exposure: Any = None) -> NDArray[np.float64]:
         """Log density, or of counts and classes log probability, of observations.
@@ -324,7 +324,7 @@ class Predictions(FittedAttributes):
             values = np.moveaxis(likelihood.sample(np.moveaxis(values, 1, -1), random_state, scale), -1, 1)
         else:
             values = likelihood.function(values, scale)
-        return values if self._y_ndim == 2 else values[:, 0]
+        return values if self.y_ndim_ == 2 else values[:, 0]
 
     def sample_parts(self, X: Any, n_samples: int = 1, random_state: Any = None) -> NDArray[np.float64]:
         """Draw the terms of functions from the posterior, centred on the rows of the fit.
@@ -341,7 +341,7 @@ class Predictions(FittedAttributes):
         ndarray of shape (n_points, n_terms, n_samples) or (n_points, n_terms, n_outputs, n_samples)
         """
         values = self.fitted_.parts.sample(self._points(X), n_samples, check_random_state(random_state))
-        return values if self._y_ndim == 2 else values[:, :, 0]
+        return values if self.y_ndim_ == 2 else values[:, :, 0]
 
     @overload
     def predict_gradient(self, X: Any, return_std: Literal[False] = False) -> Array: ...

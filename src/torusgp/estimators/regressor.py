@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from copy import copy
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
 
 from torusgp.data.blocks import is_dask
 from torusgp.data.sources import is_streamed
@@ -19,7 +16,7 @@ from torusgp.estimators.forecasts import Forecasts
 from torusgp.estimators.noise import fit_blocks_with_noise, fit_changing_noise, fit_source_with_noise
 from torusgp.estimators.passes import fit_blocks, fit_stream
 from torusgp.estimators.regressor_files import load_regressor, save_regressor
-from torusgp.estimators.settings import make_compute, make_fitter, make_settings
+from torusgp.estimators.settings import make_fitter, make_settings
 from torusgp.estimators.short_form import MOST_LINES, is_searched, resolve_kernel
 from torusgp.estimators.validation import (
     ObservedGradient,
@@ -29,14 +26,11 @@ from torusgp.estimators.validation import (
     lay_gradient_rows,
     row_scale,
 )
-from torusgp.fitting.changing_noise import ChangingNoise
-from torusgp.fitting.fitted import FittedTorusGP
-from torusgp.fitting.fitter import Fit, Fitter, Preliminary
+from torusgp.fitting.fitter import Fitter
 from torusgp.fitting.likelihoods import check_likelihood
-from torusgp.fitting.noise_models import Noise, check_noise
+from torusgp.fitting.noise_models import Noise, WhiteNoise, check_noise
 from torusgp.fitting.rows import Rows
 from torusgp.kernels.axes import Expression
-from torusgp.kernels.checks import check_positive_array
 from torusgp.kernels.index_sets import IndexSet
 from torusgp.kernels.resolve import Model
 
@@ -63,11 +57,7 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         Of the short form: where length scales start, or what they are if they are not learned. Dimensionless on
         circles. On lines in the units of the input, and by default a quarter of its range.
     noise_variance : float, default=0.1
-        Variance of the noise, if it is not learned.
-    noise_variance_bounds : pair of float, optional
-        Bounds of the learned noise variance; by default wide multiples of the variance of the targets.
-    gradient_noise_variance : float, default=0.1
-        Variance of the noise of observed derivatives, if noise is not learned.
+        Variance of the noise, of targets and of observed derivatives, if it is not learned.
     index_set : str or IndexSet, default="auto"
         "adaptive" for the largest coefficients, chosen anew as length scales move; "learned" for frequencies that the
         data choose, at most ``n_components``; "auto" for "learned" where more than three axes interact, the likelihood
@@ -94,8 +84,8 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         "bernoulli" for 0 and 1; or an object of :mod:`torusgp.fitting.likelihoods`, whose parameters are then given,
         such as ``StudentT(dof=4)``. But for "normal" and "student_t" the function is on the scale of a logarithm (of
         odds for "bernoulli"), and so are parts and gradients. All but the first two read the rows several times.
-    noise : {"white", "correlated", "ar"}, CorrelatedNoise or ARNoise, default="white"
-        Whether rows are independent, or their noise is correlated in time. Its covariance then follows from blocks of
+    noise : {"white", "correlated", "ar"}, WhiteNoise, CorrelatedNoise or ARNoise, default="white"
+        Whether rows are independent, or their noise is correlated in time: its covariance then follows from blocks of
         rows left out, and every frequency counts as much as the noise at it allows; "ar" is generalised least squares
         for circles of the time alone. The input named "time" tells the time, or the only one, or the one that
         :class:`~torusgp.CorrelatedNoise` names. See :meth:`forecast`.
@@ -177,8 +167,6 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         period: Any = None,
         length_scale: ArrayLike = 1.0,
         noise_variance: ArrayLike = 0.1,
-        noise_variance_bounds: tuple[float, float] | None = None,
-        gradient_noise_variance: float = 0.1,
         index_set: str | IndexSet = "auto",
         n_components: int | str = "auto",
         learn: Any = ("length_scale", "signal_variance", "noise_variance"),
@@ -195,8 +183,6 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         self.period = period
         self.length_scale = length_scale
         self.noise_variance = noise_variance
-        self.noise_variance_bounds = noise_variance_bounds
-        self.gradient_noise_variance = gradient_noise_variance
         self.index_set = index_set
         self.n_components = n_components
         self.learn = learn
@@ -256,7 +242,8 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
             Observed derivatives along the inputs, in units of y per unit of the input: minus a force. Not a number
             where one was not observed. Those along each input have a noise variance of their own.
         gradient_noise_scale : array-like of shape (n_points,), optional
-            Known standard deviation of their noise, up to a factor that is learned for each input.
+            Known standard deviation of their noise, up to a factor for each input that is learned, or else the root of
+            ``noise_variance``.
         time : array-like of shape (n_samples,), optional
             With correlated noise: times of the rows, if no input tells them.
 
@@ -264,7 +251,8 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         -------
         self
         """
-        likelihood, in_time = check_likelihood(self.likelihood), check_noise(self.noise)
+        likelihood, noise = check_likelihood(self.likelihood), check_noise(self.noise)
+        in_time = None if isinstance(noise, WhiteNoise) else noise
         scale = row_scale(likelihood, noise_scale, exposure)
         observed = ObservedGradient(X_gradient, gradient, gradient_noise_scale)
         streamed = checkpoint is not None or is_streamed(X, y) or is_streamed(X_gradient, gradient)
@@ -348,7 +336,7 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         noise_scale = row_scale(likelihood, noise_scale, None)
         if self.noise_kernel is not None:
             raise ValueError("partial_fit sees rows once, but noise_kernel has to read them again: use fit.")
-        if check_noise(self.noise) is not None:
+        if not isinstance(check_noise(self.noise), WhiteNoise):
             raise ValueError(f"partial_fit sees rows once, but noise={self.noise!r} has to read them again: use fit.")
         check_comparable(self.kernel, False)
         if is_searched(self.period) or {"period", "lattice"} & make_settings(self).learn:
@@ -409,66 +397,6 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         limit = None if isinstance(self.kernel, Expression) else limit
         kernel = self.kernel if family is None else family
         return resolve_kernel(kernel, self.period, self.length_scale, X, names, settings.learn, limit, margin)
-
-    def forget(self) -> None:
-        """Drop what an earlier fit has left, and note what the next one is asked for."""
-        for leftover in ("noise_", "statistics_", "_outcome", "_fit", "period_search_", "period_std_"):
-            if hasattr(self, leftover):
-                delattr(self, leftover)
-        given = self.get_params(deep=False)  # arrays and lists may be changed in place
-        self._parameters_of_fit = {k: copy(v) if isinstance(v, list | np.ndarray) else v for k, v in given.items()}
-
-    def set_fit(self, fit: Fit) -> None:
-        """Take over what a fitter found."""
-        self._fit = fit
-        self._outcome = Preliminary(fit.model, fit.learned, fit.nyquist, fit.period_std, fit.search)
-        self.statistics_ = fit.fitted.statistics
-        if fit.search is not None:
-            self.period_search_ = fit.search
-        if fit.period_std is not None:
-            self.period_std_ = self._of_periodic_axes(fit.period_std)
-
-    @property
-    def fit_(self) -> Fit:
-        """The fit of the rows seen so far; learned anew after rows were added."""
-        check_is_fitted(self, "statistics_")
-        if self._fit is None:
-            fitter = make_fitter(self, self._outcome.model, bool(self._outcome.learned.rounds))
-            self.set_fit(fitter.fit_statistics(self._outcome, self.statistics_))
-        assert self._fit is not None
-        return self._fit
-
-    @property
-    def fitted_(self) -> FittedTorusGP:
-        """The fitted model of the rows seen so far, which predicts with the backend and threads of today."""
-        fit, compute = self.fit_, make_compute(self.backend, self.n_threads)
-        if fit.fitted.compute != compute:
-            self._fit = fit = replace(fit, fitted=fit.fitted.with_compute(compute))
-        return fit.fitted
-
-    def set_noise(self, noise: ChangingNoise) -> None:
-        """Take over a model of the variance of the noise."""
-        self.noise_ = noise
-
-    def set_noise_variance(self, noise_variance: ArrayLike) -> Self:
-        """Replace the noise variance that was learned, and compute the posterior again, from the statistics alone.
-
-        For when something else tells it better, such as rows that were held out.
-
-        Parameters
-        ----------
-        noise_variance : float or array-like of shape (n_outputs,)
-            Variance of the noise.
-
-        Returns
-        -------
-        self
-        """
-        fit = self.fit_
-        given = check_positive_array(noise_variance, "noise_variance", max_ndim=1)
-        noise = np.broadcast_to(given, fit.fitted.n_outputs).copy()
-        self._fit = replace(fit, fitted=fit.fitted.with_noise_variance(noise))
-        return self
 
     # Storage -----------------------------------------------------------------------------------------------------
 

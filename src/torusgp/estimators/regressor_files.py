@@ -14,7 +14,7 @@ from torusgp.estimators.short_form import DEFAULT_FAMILY
 from torusgp.fitting.changing_noise import ChangingNoise
 from torusgp.fitting.files import check_fit, fit_from_archive, fit_to_archive
 from torusgp.fitting.likelihoods import Likelihood, check_likelihood, likelihood_from_json, likelihood_to_json
-from torusgp.fitting.noise_models import noise_from_json, noise_to_json
+from torusgp.fitting.noise_models import WhiteNoise, noise_from_json, noise_to_json
 from torusgp.storage.archives import decoding, load_archive, save_archive
 from torusgp.storage.serialisation import from_json, to_json
 
@@ -26,7 +26,7 @@ _TECHNICAL = ("n_threads", "verbose", "backend")  # parameters that say how, not
 def save_regressor(model: Any, path: Any, notes: Any = None) -> None:
     """Write a fitted regressor to a file, with notes that JSON can hold."""
     content, arrays = fit_to_archive(model.fit_)
-    changed = _differences(type(model)(**model._parameters_of_fit), model)
+    changed = _differences(type(model)(**model.parameters_of_fit_), model)
     if changed:
         raise ValueError(
             f"{', '.join(changed)} changed after the fit: a file would say other things than the model does. Fit "
@@ -59,7 +59,7 @@ def regressor_from_archive(cls: Any, content: dict[str, Any], arrays: dict[str, 
     model.set_fit(fit)
     if "noise" in content:
         own = {name[len(_NOISE) :]: array for name, array in arrays.items() if name.startswith(_NOISE)}
-        model.set_noise(ChangingNoise(fit_from_archive(content["noise"], own, compute)))
+        model.noise_ = ChangingNoise(fit_from_archive(content["noise"], own, compute))
     return model
 
 
@@ -69,15 +69,15 @@ def describe(model: Any) -> dict[str, Any]:
         "estimator": _to_stored(model),
         "n_features_in": model.n_features_in_,
         "feature_names_in": list(getattr(model, "feature_names_in_", [])) or None,
-        "y_ndim": model._y_ndim,
+        "y_ndim": model.y_ndim_,
     }
 
 
 def restore_inputs(model: Any, content: dict[str, Any]) -> None:
     """Give an estimator the shape of the inputs and targets that it had."""
-    model.n_features_in_, model._y_ndim = content["n_features_in"], content["y_ndim"]
-    if not isinstance(model.n_features_in_, int) or model.n_features_in_ < 1 or model._y_ndim not in (1, 2):
-        raise ValueError(f"{model.n_features_in_!r} inputs and {model._y_ndim!r} axes of targets are stored.")
+    model.n_features_in_, model.y_ndim_ = content["n_features_in"], content["y_ndim"]
+    if not isinstance(model.n_features_in_, int) or model.n_features_in_ < 1 or model.y_ndim_ not in (1, 2):
+        raise ValueError(f"{model.n_features_in_!r} inputs and {model.y_ndim_!r} axes of targets are stored.")
     names = content["feature_names_in"]
     if names:
         if len(names) != model.n_features_in_ or not all(isinstance(name, str) for name in names):
@@ -110,6 +110,10 @@ def _unfitted(cls: Any, content: dict[str, Any]) -> Any:
         parameters["likelihood"] = likelihood_from_json(parameters["likelihood"])
     if isinstance(parameters.get("noise"), dict):
         parameters["noise"] = noise_from_json(parameters["noise"])
+    bounds = parameters.pop("noise_variance_bounds", None)  # which was a parameter of its own
+    if bounds is not None:
+        parameters["noise"] = WhiteNoise(bounds)
+    parameters.pop("gradient_noise_variance", None)  # so was this, which a fitted model has as its own
     return cls(**parameters)
 
 

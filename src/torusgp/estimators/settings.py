@@ -12,6 +12,7 @@ from torusgp.engine.backends import check_n_threads
 from torusgp.fitting.fitter import Fitter
 from torusgp.fitting.latent_fitter import LatentFitter
 from torusgp.fitting.likelihoods import check_likelihood
+from torusgp.fitting.noise_models import CorrelatedNoise, WhiteNoise, check_noise
 from torusgp.fitting.problem import LEARNABLE, Settings
 from torusgp.fitting.rows import Compute
 from torusgp.kernels.checks import check_positive_array
@@ -69,9 +70,7 @@ def make_settings(estimator: Any) -> Settings:
     if not (isinstance(estimator.n_components, str) and estimator.n_components == "auto"):
         check_budget(estimator.n_components)
     noise = check_positive_array(estimator.noise_variance, "noise_variance", max_ndim=1)
-    bounds = estimator.noise_variance_bounds
-    if bounds is not None:
-        bounds = _check_bounds(bounds, "noise_variance_bounds")
+    white = check_noise(getattr(estimator, "noise", "white"))
     verbose = estimator.verbose
 
     def report(line: str) -> None:
@@ -87,8 +86,7 @@ def make_settings(estimator: Any) -> Settings:
         frozenset(learn),
         bool(estimator.intercept),
         noise,
-        bounds,
-        float(check_positive_array(estimator.gradient_noise_variance, "gradient_noise_variance", max_ndim=0)),
+        white.variance_bounds if isinstance(white, WhiteNoise) else None,
         make_compute(estimator.backend, estimator.n_threads),
         report,
         integrate=_check_integrate(estimator),
@@ -108,7 +106,7 @@ def _check_integrate(estimator: Any) -> bool | str:
             "integrate=True is not possible with index_set='learned' or 'spectrum' in learn, where the data choose "
             "more than can be integrated over: use integrate='auto' or False."
         )
-    if integrate and isinstance(getattr(estimator, "noise", None), str) and estimator.noise == "correlated":
+    if integrate and isinstance(check_noise(getattr(estimator, "noise", "white")), CorrelatedNoise):
         raise ValueError("integrate=True is not possible with noise='correlated': use integrate='auto' or False.")
     return bool(integrate)
 
@@ -143,11 +141,3 @@ def _interacts_widely(model: Model, settings: Settings) -> bool:
     orders = [min(len(term.axes), term.max_interaction or len(term.axes)) for term in model.terms]
     is_given = not (model.moving.any() or np.isnan(model.period).any())
     return max(orders, default=0) > FEW_AXES and is_given and set(LEARNABLE[:3]) <= settings.learn
-
-
-def _check_bounds(bounds: Any, name: str) -> tuple[float, float]:
-    """Return a lower and an upper bound, or raise unless they are two positive numbers in order."""
-    pair = check_positive_array(bounds, name, max_ndim=1)
-    if np.shape(pair) != (2,) or pair[0] > pair[1]:
-        raise ValueError(f"{name} must be two positive numbers, the lower one first, got {bounds!r}.")
-    return float(pair[0]), float(pair[1])

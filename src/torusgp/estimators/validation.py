@@ -102,7 +102,7 @@ def check_fit_rows(
     likelihood = check_likelihood(estimator.likelihood)
     X, y = check_inputs(estimator, X, reset, y if y is not None else _missing_targets())
     if reset:
-        estimator._y_ndim = y.ndim
+        estimator.y_ndim_ = y.ndim
     check_size(y, "y")
     y = check_targets(likelihood, y.astype(float, copy=False).reshape(len(y), -1))
     check_numbers(sample_weight, "sample_weight")
@@ -149,8 +149,8 @@ def check_gradient_rows(estimator: Any, given: ObservedGradient, reset: bool) ->
     X = check_inputs(estimator, given.X, reset)
     gradient = check_array(given.gradient, dtype=np.float64, ensure_all_finite="allow-nan", allow_nd=True)
     if reset:
-        estimator._y_ndim = gradient.ndim - 1
-    ndim = estimator._y_ndim + 1
+        estimator.y_ndim_ = gradient.ndim - 1
+    ndim = estimator.y_ndim_ + 1
     if gradient.ndim != ndim or gradient.shape[:2] != X.shape:
         outputs = ", n_outputs" if ndim == 3 else ""
         raise ValueError(

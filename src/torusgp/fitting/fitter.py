@@ -354,14 +354,7 @@ class Fitter:
         if of_gradient:
             self._check_derivatives()
         problem = Problem(self.model, settings, spread, statistics.n_samples + of_gradient, outcome.nyquist)
-        start = problem.prior.start(
-            np.atleast_1d(np.asarray(statistics.period, dtype=float)),
-            spread,
-            settings.learn,
-            np.asarray(settings.noise_variance, dtype=float),
-            settings.noise_variance_bounds,
-            settings.gradient_noise_variance,
-        )
+        start = settings.start(problem.prior, np.atleast_1d(np.asarray(statistics.period, dtype=float)), spread)
         before = outcome.learned.parameters
         for name in before:  # where it was, within the bounds that all rows suggest
             kept = not search or not name.endswith("variance")
@@ -444,9 +437,7 @@ class Fitter:
 
     def _centre(self, prior: Prior, parameters: Parameters, spread: Spread) -> NDArray[np.float64]:
         """Where learning starts, in logarithms: around it the learned parameters are expected."""
-        settings = self.settings
-        noise, bounds = np.asarray(settings.noise_variance, dtype=float), settings.noise_variance_bounds
-        start = prior.start(parameters.period, spread, settings.learn, noise, bounds, settings.gradient_noise_variance)
+        start = self.settings.start(prior, parameters.period, spread)
         for name in parameters:
             value = start[name] if len(start[name]) == len(parameters[name]) else np.exp(np.log(start[name]).mean())
             parameters = parameters.with_value(name, np.broadcast_to(value, parameters[name].shape))

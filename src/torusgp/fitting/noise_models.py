@@ -8,7 +8,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-NOISE_NAMES = ("white", "correlated", "ar")
+from torusgp.kernels.checks import check_positive_array
+
+
+@dataclass(frozen=True)
+class WhiteNoise:
+    """Noise that is independent from row to row.
+
+    ``noise="white"`` is its short form.
+
+    Parameters
+    ----------
+    variance_bounds : pair of float, optional
+        Bounds of the learned variance; by default wide multiples of the variance of the targets.
+    """
+
+    variance_bounds: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -54,15 +69,23 @@ class ARNoise:
     time: str | int | None = None
 
 
-Noise = CorrelatedNoise | ARNoise
+TimeNoise = CorrelatedNoise | ARNoise
+Noise = WhiteNoise | TimeNoise
+_NAMES: dict[str, Noise] = {"white": WhiteNoise(), "correlated": CorrelatedNoise(), "ar": ARNoise()}
 
 
-def check_noise(noise: Any) -> Noise | None:
-    """What is known of the noise, None if rows are independent, or an error that names what is wrong."""
-    if isinstance(noise, str):
-        if noise not in NOISE_NAMES:
-            raise ValueError(f"noise must be one of {list(NOISE_NAMES)}, CorrelatedNoise or ARNoise, got {noise!r}.")
-        return {"white": None, "correlated": CorrelatedNoise(), "ar": ARNoise()}[noise]
+def check_noise(noise: Any) -> Noise:
+    """What is known of the noise, or an error that names what is wrong."""
+    if isinstance(noise, str) and noise in _NAMES:
+        return _NAMES[noise]
+    if isinstance(noise, WhiteNoise):
+        if noise.variance_bounds is not None:
+            bounds = check_positive_array(noise.variance_bounds, "variance_bounds", max_ndim=1)
+            if np.shape(bounds) != (2,) or bounds[0] > bounds[1]:
+                raise ValueError(
+                    f"variance_bounds must be two positive numbers, the lower one first, got {noise.variance_bounds!r}."
+                )
+        return noise
     if isinstance(noise, CorrelatedNoise):
         if noise.autocovariance is not None:
             values = np.asarray(noise.autocovariance, dtype=float)
@@ -82,10 +105,10 @@ def check_noise(noise: Any) -> Noise | None:
             if np.abs(np.roots(np.append(1.0, -values))).max() >= 1:
                 raise ValueError(f"coefficients={values.tolist()} are not those of a stationary process.")
         return noise
-    raise ValueError(f"noise must be one of {list(NOISE_NAMES)}, CorrelatedNoise or ARNoise, got {noise!r}.")
+    raise ValueError(f"noise must be one of {list(_NAMES)}, WhiteNoise, CorrelatedNoise or ARNoise, got {noise!r}.")
 
 
-def time_position(noise: Noise, names: tuple[str, ...]) -> int:
+def time_position(noise: TimeNoise, names: tuple[str, ...]) -> int:
     """Position of the input that tells the time, among the names of all inputs."""
     if isinstance(noise.time, str):
         if noise.time not in names:
@@ -109,7 +132,7 @@ def time_position(noise: Noise, names: tuple[str, ...]) -> int:
 def noise_to_json(noise: Noise) -> dict[str, Any]:
     """What JSON can hold of it."""
     content = {name: getattr(noise, name) for name in noise.__dataclass_fields__}
-    for name in ("autocovariance", "coefficients"):
+    for name in ("autocovariance", "coefficients", "variance_bounds"):
         if content.get(name) is not None:
             content[name] = np.asarray(content[name], dtype=float).tolist()
     return content
@@ -117,6 +140,7 @@ def noise_to_json(noise: Noise) -> dict[str, Any]:
 
 def noise_from_json(content: dict[str, Any]) -> Noise:
     """Invert :func:`noise_to_json`, or raise."""
-    found = check_noise((ARNoise if "order" in content else CorrelatedNoise)(**content))
-    assert found is not None
-    return found
+    if "variance_bounds" in content:
+        bounds = content["variance_bounds"]
+        return check_noise(WhiteNoise(None if bounds is None else tuple(bounds)))
+    return check_noise((ARNoise if "order" in content else CorrelatedNoise)(**content))

@@ -126,7 +126,6 @@ class Prior:
         learn: frozenset[str],
         noise_variance: NDArray[np.float64],
         noise_bounds: tuple[float, float] | None,
-        derivative_noise: float = 0.1,
     ) -> Parameters:
         """Where learning starts: variances from the data, length scales as given."""
         entries = {}
@@ -157,7 +156,7 @@ class Prior:
         else:
             entries[NOISE] = Parameter.make(noise, bounds, learns_noise)
         for name, variance in spread.derivatives.items():
-            value = 0.1 * variance if learns_noise else np.full(shape, derivative_noise)
+            value = 0.1 * variance if learns_noise else np.broadcast_to(noise_variance, shape)
             own_bounds = tuple(bound * variance for bound in NOISE_BOUNDS)
             entries[derivative_noise_name(name)] = Parameter.make(value, own_bounds, learns_noise)
         return Parameters(entries, period)

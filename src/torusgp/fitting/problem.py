@@ -53,8 +53,6 @@ class Settings:
         If it is not learned.
     noise_variance_bounds : pair of float or None
         If it is.
-    gradient_noise_variance : float
-        That of observed derivatives, if noise is not learned.
     compute : Compute
         How sums and predictions are computed.
     report : callable
@@ -71,7 +69,6 @@ class Settings:
     intercept: bool = True
     noise_variance: Any = 0.1
     noise_variance_bounds: tuple[float, float] | None = None
-    gradient_noise_variance: float = 0.1
     compute: Compute = field(default_factory=Compute)
     report: Callable[[str], None] = field(default=lambda line: None)
     most_components: int | None = None
@@ -81,6 +78,11 @@ class Settings:
     def is_automatic(self) -> bool:
         """Whether the number of components is to be found."""
         return self.n_components == "auto" and not isinstance(self.index_set, IndexSet)
+
+    def start(self, prior: Prior, period: NDArray[np.float64], spread: Spread) -> Parameters:
+        """Where the parameters of a prior start, and what of them is learned within which bounds."""
+        noise = np.asarray(self.noise_variance, dtype=float)
+        return prior.start(period, spread, self.learn, noise, self.noise_variance_bounds)
 
 
 class Problem:
@@ -97,11 +99,7 @@ class Problem:
 
     def start(self, period: NDArray[np.float64]) -> Parameters:
         """Where learning starts."""
-        settings = self.settings
-        noise = np.asarray(settings.noise_variance, dtype=float)
-        bounds, of_gradient = settings.noise_variance_bounds, settings.gradient_noise_variance
-        start = self.prior.start(period, self.spread, settings.learn, noise, bounds, of_gradient)
-        return self.prior.with_circles(start)
+        return self.prior.with_circles(self.settings.start(self.prior, period, self.spread))
 
     def select(self, parameters: Parameters, size: int) -> IndexSet:
         """The set of so many components."""
