@@ -1,4 +1,4 @@
-"""Counts, classes, outliers and noise that changes: cost, coverage and scores; on one thread, but for coverage.
+"""Counts, classes, outliers and noise that changes: cost, coverage and scores; on one thread.
 
 Parts: counts (a million rows, beside one bare transform and GPyTorch's variational process), coverage (of the function,
 in simulations), outliers (rows far off), noise (that changes by hour), bicycles (hourly counts, beside Poisson
@@ -6,7 +6,7 @@ boosting; read from the folder that TORUSGP_DATA names).
 
     python -m benchmarks likelihoods                          # all, about half an hour
     python -m benchmarks likelihoods counts                   # one of them
-    python -m benchmarks likelihoods coverage --simulations 30
+    python -m benchmarks likelihoods coverage --simulations 30 --processes 2
 """
 
 import argparse
@@ -28,6 +28,7 @@ def main(arguments=None):
     )
     parser.add_argument("parts", nargs="*", metavar="part", help=f"of {', '.join(PARTS)}; by default all")
     parser.add_argument("--simulations", type=int, default=300, help="of each likelihood and number of rows")
+    parser.add_argument("--processes", type=int, default=1, help="that share the simulations")
     parser.add_argument("--results", type=Path, default=RESULTS, help="file for the figures")
     options = parser.parse_args(arguments)
     unknown = [name for name in options.parts if name not in PARTS]
@@ -36,7 +37,8 @@ def main(arguments=None):
     groups = {}
     for name in options.parts or PARTS:
         with threadpool_limits(1):
-            found = PARTS[name].run(options.simulations)
+            more = {"processes": options.processes} if name == "coverage" else {}
+            found = PARTS[name].run(options.simulations, **more)
         print(format_table(found), flush=True)
         groups |= found
     before = json.loads(options.results.read_text())["groups"] if options.results.exists() else {}

@@ -47,6 +47,8 @@ def test_a_strain_of_one_percent_is_recovered(strained):
     np.testing.assert_allclose(measured[..., 0], strain, atol=1e-3)
     np.testing.assert_allclose(measured[..., 1:], 0, atol=1e-3)
     assert (np.abs(measured[..., 0] - strain) < 4 * std[..., 0]).all()
+    # what noise alone leaves of the other two is left out, and its errors still hold it
+    assert np.median(np.abs(measured[..., 1:])) < 1e-4 < std[..., 1:].mean()
     rotation, rotation_std = found.rotation([[10, 10], [90, 90]])
     assert rotation.shape == rotation_std.shape == (2,)
     assert (np.abs(rotation) < 0.1).all()
@@ -98,6 +100,14 @@ def test_an_image_without_strain_gets_none():
     strain, std = found.strain()
     assert np.abs(strain).max() < 1e-6
     assert std.max() > 1e-5  # it is not known that there is none
+
+
+def test_a_strain_that_noise_hides_is_within_its_errors():
+    strain = 0.002 * (np.arange(60) / 59 - 0.5)
+    found = find_lattice(atoms((60, 60), strain=0.002, noise=0.1)[0], n_components=61)
+    measured, std = found.strain()
+    assert np.abs(measured).max() < 1e-6  # not significant
+    assert (np.abs(strain) < 2 * std[:, 30, 0] + 1e-6).all()
 
 
 def test_what_is_no_lattice_is_told():
@@ -152,6 +162,12 @@ def _norm(off, covariance):
     return np.sqrt(off @ np.linalg.solve(covariance, off))
 
 
+def _shown(cell):
+    """Lengths and angle of a cell, as a user is told them."""
+    lengths = np.linalg.norm(cell, axis=1)
+    return np.append(lengths, np.degrees(np.arccos(cell[0] @ cell[1] / lengths.prod())))
+
+
 @pytest.mark.slow
 def test_cells_are_within_two_standard_errors():
     rng = np.random.default_rng(0)
@@ -161,11 +177,20 @@ def test_cells_are_within_two_standard_errors():
         between = np.radians(rng.uniform(60, 110))
         cell = lengths[:, None] * np.column_stack([np.cos([angle, angle + between]), np.sin([angle, angle + between])])
         found = find_lattice(atoms((72, 72), cell, noise=0.1, seed=seed)[0], n_components=101)
-        off = (found.cell - in_basis(found.cell, cell)).ravel()
+        true = in_basis(found.cell, cell)
+        off = (found.cell - true).ravel()
+        errors = np.append(found.lengths_std, found.angle_std)
         inside.append(
-            np.append(np.abs(off) < 2 * found.cell_std.ravel(), _norm(off, found.cell_covariance) < _TOGETHER)
+            np.concatenate(
+                [
+                    np.abs(_shown(found.cell) - _shown(true)) < 2 * errors,
+                    np.abs(off) < 2 * found.cell_std.ravel(),
+                    [_norm(off, found.cell_covariance) < _TOGETHER],
+                ]
+            )
         )
-    assert (np.mean(inside, axis=0) >= 0.9).all()  # each entry, and all four at once
+    # each number that is shown, each entry of the vectors, and all four entries at once
+    assert (np.mean(inside, axis=0) >= 0.9).all()
 
 
 def test_the_lattice_is_drawn(strained):

@@ -3,7 +3,9 @@ r"""Slow distortion of an image that repeats: displacement, background and contr
 An image is taken as :math:`b(r) + (1 + c(r)) f(r - u(r))` with a periodic motif f. Around a guess all three enter
 linearly, :math:`-(1 + c) \nabla f \cdot \delta u`, :math:`\delta b` and :math:`f \, \delta c`, so their polynomials
 follow from one regression, whose unknowns are the whole of them. Displacements of the highest degrees are left out as
-long as they are not significant, so that an image without distortion gets none.
+long as they are not significant together, and those of the others that are not significant alone: an image without
+distortion gets none, and one that is stretched along its rows no strain along its columns. What is not significant
+need not be zero: standard errors are root mean squares around what is kept, and hold what was estimated and left out.
 """
 
 from __future__ import annotations
@@ -13,12 +15,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.polynomial import legendre
 from numpy.typing import NDArray
+from scipy.stats import chi2
 
 Array = NDArray[np.float64]
 
 _CHUNK = 2**16  # pixels that are worked on at once
 _FAR_OFF = 3.0  # standard deviations from which a pixel counts less
-_SIGNIFICANT = 3.0  # squared standard errors for each coefficient, from which the highest degree is kept
+# Chances that an image without strain gets one of this degree, and of each degree above: what these say of the borders
+# is much less certain, so that one that is none does harm there.
+_LEVELS = (0.05, 0.001)
+_ALONE = 4.0  # squared standard errors from which one coefficient of the degrees that are kept is kept
 _LINEAR = (2, 1)  # places of the polynomials that are the row and the column
 
 
@@ -188,23 +194,28 @@ def refine(distortion: Distortion, points: Array, values: Array, motif, blocks: 
         squares += float(residual @ residual)
     totals = distortion.moving.degrees.sum(axis=1)
     degrees = np.concatenate([totals, totals, np.zeros(size - 2 * n_moving, dtype=np.int64)])
-    redundancy, covariance = 1.0, np.zeros((size, size))
+    redundancy, covariance, estimate = 1.0, np.zeros((size, size)), np.zeros(size)
     for degree in range(distortion.moving.degree, 0, -1):
         kept = np.flatnonzero(degrees <= degree)
-        inverse = np.linalg.pinv(gram[np.ix_(kept, kept)], rcond=1e-12, hermitian=True)
-        weights = np.zeros(size)
-        weights[kept] = inverse @ moments[kept]
-        noise = max(0.0, squares - float(weights @ moments)) / max(1, values.size - len(kept))
+        weights, inverse, noise = _solve(gram, moments, squares, values.size, kept)
         if degree == distortion.moving.degree:
             redundancy = _redundancy(distortion, points, values, motif, spread, blocks, weights, noise, gram)
         if degree > 1 or not covariance.any():  # of a strain that is none something is uncertain, too
-            covariance = np.zeros((size, size))
+            covariance, estimate = np.zeros((size, size)), weights
             covariance[np.ix_(kept, kept)] = noise * redundancy * inverse
         last = np.flatnonzero(degrees[kept] == degree)
         own = weights[kept][last]
         square = own @ np.linalg.solve(inverse[np.ix_(last, last)], own) / max(noise * redundancy, 1e-300)
-        if square > _SIGNIFICANT * len(last):
+        if square > chi2.isf(_LEVELS[degree > 2], len(last)):
             break
+    while True:
+        variance = np.maximum(noise * redundancy * np.diag(inverse), 1e-300)
+        square = np.where(degrees[kept] > 1, weights[kept] ** 2 / variance, np.inf)
+        if square.min() > _ALONE:
+            break
+        kept = np.delete(kept, square.argmin())
+        weights, inverse, noise = _solve(gram, moments, squares, values.size, kept)
+    covariance += np.outer(estimate - weights, estimate - weights)
     moved, rest = weights[: 2 * n_moving].reshape(2, n_moving).T, weights[2 * n_moving :]
     return Distortion(
         distortion.moving,
@@ -214,6 +225,14 @@ def refine(distortion: Distortion, points: Array, values: Array, motif, blocks: 
         rest[-n_shading:],
         covariance[: 2 * n_moving, : 2 * n_moving],
     )
+
+
+def _solve(gram: Array, moments: Array, squares: float, n: int, kept: NDArray[np.int64]) -> tuple[Array, Array, float]:
+    """Least squares with some of the columns: weights of all, inverse of the Gram matrix of some, noise variance."""
+    inverse = np.asarray(np.linalg.pinv(gram[np.ix_(kept, kept)], rcond=1e-12, hermitian=True), dtype=float)
+    weights = np.zeros(len(moments))
+    weights[kept] = inverse @ moments[kept]
+    return weights, inverse, max(0.0, squares - float(weights @ moments)) / max(1, n - len(kept))
 
 
 def _residual(distortion: Distortion, points: Array, values: Array, motif) -> Array:
