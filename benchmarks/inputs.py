@@ -14,7 +14,6 @@ import os
 import statistics
 import subprocess
 import sys
-import time
 import warnings
 from pathlib import Path
 
@@ -25,7 +24,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from threadpoolctl import threadpool_limits
 
-from benchmarks.engine import _memory, describe_machine, figure, format_table
+from benchmarks.engine import Turns, _memory, describe_machine, figure, format_table
 from benchmarks.peers.problems import toy
 from benchmarks.peers.scikit_learn_methods import RandomFeatures
 from torusgp import Circle, Line, SufficientStatistics, TorusGPRegressor, index_sets
@@ -47,24 +46,6 @@ SKLEARN = "import sklearn.base, sklearn.utils.validation, sklearn.exceptions"
 
 
 REGRESSOR = "from torusgp import TorusGPRegressor"
-
-
-class Turns:
-    """Processor seconds of arms that take turns."""
-
-    def __init__(self, arms, n_turns=3):
-        self._seconds = {name: [] for name in arms}
-        for _ in range(n_turns):
-            for name, arm in arms.items():
-                start = time.process_time()
-                arm()
-                self._seconds[name].append(time.process_time() - start)
-
-    def median(self, name):
-        return statistics.median(self._seconds[name])
-
-    def ratio(self, name, other):
-        return statistics.median(a / b for a, b in zip(self._seconds[name], self._seconds[other], strict=True))
 
 
 def make_clock(n_samples):
@@ -95,7 +76,7 @@ def clock():
         finufft.nufft1d3(times, strengths, targets, eps=TOLERANCE, isign=1, nthreads=1)
 
     arms = {"type3": lambda: gather(N_SAMPLES, "type3"), "bare": bare, "dense": lambda: gather(N_DENSE, "dense")}
-    turns, scale = Turns(arms), N_SAMPLES / N_DENSE
+    turns, scale = Turns(arms, 3), N_SAMPLES / N_DENSE
     fast, exact = gather(N_DENSE, "type3"), gather(N_DENSE, "dense")
     variances = np.repeat(1 / (1 + np.abs(index_set.frequencies).sum(axis=1)) ** 2.0, 2)[1:, None]
     posterior = Posterior(exact, variances, np.array([0.1]))
@@ -106,7 +87,7 @@ def clock():
     def predict_dense():
         return DensePredictor(index_set.frequencies, posterior).mean_and_variance(to_phases(X[:N_DENSE], period), 0)
 
-    points = Turns({"type3": lambda: predict(N_SAMPLES), "dense": predict_dense})
+    points = Turns({"type3": lambda: predict(N_SAMPLES), "dense": predict_dense}, 3)
     differences = [np.abs(a - b).max() for a, b in zip(predict(N_DENSE), predict_dense(), strict=True)]
     return [
         figure("components", index_set.n_components),
@@ -193,7 +174,7 @@ def additive():
     def predict(rows, backend):
         return make_predictor(backend, index_set.frequencies, posterior, 1).mean_and_variance(phases[:rows], 0)
 
-    points = Turns({"auto": lambda: predict(N_SAMPLES, name), "dense": lambda: predict(N_DENSE, "dense")})
+    points = Turns({"auto": lambda: predict(N_SAMPLES, name), "dense": lambda: predict(N_DENSE, "dense")}, 3)
     differences = [np.abs(a - b).max() for a, b in zip(predict(N_DENSE, name), predict(N_DENSE, "dense"), strict=True)]
     return [
         figure("dense, scaled to 10^6 rows (s)", scale * turns.median("dense")),

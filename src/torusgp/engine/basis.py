@@ -12,7 +12,7 @@ from itertools import product
 
 import numpy as np
 
-_CHUNK_BYTES = 2**21  # working memory of a chunk of rows: small enough to stay in a core's cache
+_CHUNK_BYTES = 2**20  # exponentials of a chunk of rows: small enough to stay in a core's cache
 _BABY_STEPS = 32
 
 
@@ -59,85 +59,106 @@ def columns(phases, frequencies, scale=None, dtype=np.float64, out=None):
     """
     phases = np.asarray(phases, dtype=np.float64)
     result = np.empty((len(phases), 2 * len(frequencies) - 1), dtype=dtype) if out is None else out
-    result[:, 0] = 1.0 if scale is None else scale[0]
-    pair_scale = None if scale is None else np.asarray(scale, dtype=dtype)[1:]
-    if len(frequencies) == 1 or len(phases) == 0:
-        return result
-    complex_type = np.result_type(dtype, np.complex64)
-    step = max(16, _CHUNK_BYTES // (16 * len(frequencies)))
-    plan = _ProductPlan(frequencies[1:], min(step, len(phases)), complex_type)
-    for start in range(0, len(phases), step):
-        rows = slice(start, start + step)
-        # A complex number is a cosine and a sine side by side. The copy from (n_frequencies, n_rows), where products
-        # run over contiguous memory, to the rows of the result applies the scale at the same time.
-        values, own = plan.evaluate(phases[rows].T).T, result[rows, 1:].view(complex_type)
-        if pair_scale is None:
-            np.copyto(own, values)
-        else:
-            np.multiply(values, pair_scale, out=own)
-    return result
+    return ColumnPlan(frequencies, len(phases), dtype).write(phases, result, scale)
 
 
-class _ProductPlan:
-    r"""Evaluation of :math:`e^{i k \cdot \theta}` along the tree of the entries of the frequencies that are not zero.
+class ColumnPlan:
+    r"""How the columns of given frequencies are computed, for any number of rows; working memory is allocated once.
 
-    The exponentials of one entry come from a table. Every distinct prefix of two or more costs one complex product per
-    row, so a set costs at most about one product per frequency. Working memory is allocated once.
+    The exponentials :math:`e^{i k \cdot \theta}` follow the tree of the entries of the frequencies that are not zero.
+    Those of one entry come from a table. Every distinct prefix of two or more costs one complex product per row, so a
+    set costs at most about one product per frequency.
+
+    Parameters
+    ----------
+    frequencies : ndarray of int, shape (n_frequencies, dimension)
+        Frequencies of an index set, the zero vector first.
+    max_rows : int
+        Rows that are given at once, if they are few.
+    dtype : dtype, default=float64
+        Type of the columns, float64 or float32.
     """
 
-    def __init__(self, frequencies, max_rows, complex_type):
-        self.complex_type = complex_type
+    def __init__(self, frequencies, max_rows, dtype=np.float64):
+        self.dtype, self._type = dtype, np.result_type(dtype, np.complex64)
+        frequencies = frequencies[1:]
         n_frequencies, dimension = frequencies.shape
-        self._values = [np.unique(column[column != 0]) for column in frequencies.T]
-        starts = np.cumsum([0, *map(len, self._values)])
+        values = [np.unique(column[column != 0]) for column in frequencies.T]
+        # axes with the same entries stand side by side, so that one operation serves them all
+        groups = {}
+        for d, own in enumerate(values):
+            groups.setdefault(tuple(own.tolist()), []).append(d)
+        starts, strides = np.zeros((2, dimension), dtype=np.int64)
+        size, self._tables = 0, []  # of each group: its axes, entries and nodes, those of an entry side by side
+        for entries, axes in groups.items():
+            starts[axes], strides[axes] = size + np.arange(len(axes)), len(axes)
+            segment = slice(size, size + len(entries) * len(axes))
+            self._tables.append((axes, np.array(entries, dtype=np.int64), segment))
+            size = segment.stop
         node = np.full(n_frequencies, -1)  # of the prefix so far; none while all entries are zero
         self._levels = []  # for each node of the tree its parent and the row of the table that extends it
-        self._n_nodes = int(starts[-1])
+        n_nodes = size
         for d in range(dimension):
             here = frequencies[:, d] != 0
-            entry = starts[d] + np.searchsorted(self._values[d], frequencies[:, d])
+            entry = starts[d] + strides[d] * np.searchsorted(values[d], frequencies[:, d])
             longer = here & (node >= 0)
             node = np.where(here & (node < 0), entry, node)
             if longer.any():
-                size = int(starts[-1])
                 keys, which = np.unique(node[longer] * size + entry[longer], return_inverse=True)
                 parent, own = np.divmod(keys, size)
-                self._levels.append((slice(self._n_nodes, self._n_nodes + len(keys)), parent, own))
-                node[longer] = self._n_nodes + which
-                self._n_nodes += len(keys)
+                self._levels.append((slice(n_nodes, n_nodes + len(keys)), parent, own))
+                node[longer] = n_nodes + which
+                n_nodes += len(keys)
         self._where = node
-        self._nodes = np.empty((self._n_nodes, max_rows), dtype=complex_type)
-        self._factors = [np.empty((n_frequencies, max_rows), dtype=complex_type) for _ in range(2)]
+        self._step = min(max(16, _CHUNK_BYTES // (16 * max(n_nodes, 1))), max(max_rows, 1))
+        self._nodes = np.empty((n_nodes, self._step), dtype=self._type)
+        self._factors = np.empty((n_frequencies, self._step), dtype=self._type)
 
-    def evaluate(self, phases):
+    def write(self, phases, out, scale=None):
+        """Columns at phases (n, dimension), written to ``out``; a scale is a factor of the constant and each pair."""
+        out[:, 0] = 1.0 if scale is None else scale[0]
+        if not len(self._where):
+            return out
+        pair_scale = None if scale is None else np.asarray(scale, dtype=self.dtype)[1:]
+        for start in range(0, len(phases), self._step):
+            rows = slice(start, start + self._step)
+            # A complex number is a cosine and a sine side by side. The copy from (n_frequencies, n_rows), where
+            # products run over contiguous memory, to the rows of the result applies the scale at the same time.
+            values, own = self._evaluate(phases[rows].T).T, out[rows, 1:].view(self._type)
+            if pair_scale is None:
+                np.copyto(own, values)
+            else:
+                np.multiply(values, pair_scale, out=own)
+        return out
+
+    def _evaluate(self, phases):
         """Exponentials of shape (n_frequencies, n_rows), valid until the next call, for phases (dimension, n_rows)."""
-        n_rows = phases.shape[1]
-        nodes, left, right = (buffer[:, :n_rows] for buffer in (self._nodes, *self._factors))
-        start = 0
-        for values, phase in zip(self._values, phases, strict=True):
-            _write_powers(phase, values, nodes[start : start + len(values)])
-            start += len(values)
+        nodes, factors = self._nodes[:, : phases.shape[1]], self._factors[:, : phases.shape[1]]
+        for axes, values, segment in self._tables:
+            _write_powers(phases[axes], values, nodes[segment].reshape(len(values), *phases[axes].shape))
         for segment, parent, own in self._levels:
-            for which, factor in ((parent, left), (own, right)):
-                np.take(nodes, which, axis=0, out=factor[: len(own)], mode="clip")  # "clip" writes without a copy
-            np.multiply(left[: len(own)], right[: len(own)], out=nodes[segment])
-        return np.take(nodes, self._where, axis=0, out=left, mode="clip")
+            # "clip" writes without a copy, as do parts of the nodes that do not overlap
+            before, product, factor = nodes[: segment.start], nodes[segment], factors[: len(own)]
+            np.take(before, own, axis=0, out=product, mode="clip")
+            np.multiply(product, np.take(before, parent, axis=0, out=factor, mode="clip"), out=product)
+        return np.take(nodes, self._where, axis=0, out=factors, mode="clip")
 
 
-def _write_powers(phase, values, out):
-    """Rows exp(i k phase) for integers k in rising order, none of them zero; many of them as products of few."""
+def _write_powers(phases, values, out):
+    """Exponentials exp(i k phase) of phases (n_axes, n_rows) and integers k, which rise and are not zero; k comes first."""
     n_negative = int(np.searchsorted(values, 0))
-    positive, n_positive = out[n_negative:], len(values) - n_negative
+    n_positive = len(values) - n_negative
     if (
         not n_positive
         or n_negative > n_positive
         or values[-1] != n_positive
         or (n_negative and values[0] != -n_negative)
     ):
-        out[:] = _powers(phase, values, out.dtype)  # with gaps
+        out[:] = _powers(phases, values, out.dtype)  # with gaps
         return
     # All powers by doubling. Like the rounding of an angle, that of the first grows with the power.
-    positive[0].real, positive[0].imag = np.cos(phase), np.sin(phase)
+    positive = out[n_negative:]
+    positive[0] = _exponentials(phases)
     size = 1
     while size < n_positive:
         more = min(size, n_positive - size)
@@ -146,13 +167,23 @@ def _write_powers(phase, values, out):
     np.conj(positive[:n_negative][::-1], out=out[:n_negative])
 
 
+def _exponentials(phase):
+    """exp(i phase) through the tangent of half of it: one function that processors have in vectors, instead of two."""
+    tangent = np.tan(phase / 2)
+    scale = 2 / (1 + tangent * tangent)
+    result = np.empty(phase.shape, dtype=complex)
+    np.subtract(scale, 1, out=result.real)
+    np.multiply(scale, tangent, out=result.imag)
+    return result
+
+
 def _powers(phase, values, complex_type):
     if len(values) <= 2 * _BABY_STEPS:
-        return np.exp(1j * np.multiply.outer(values, phase)).astype(complex_type, copy=False)
+        return _exponentials(np.multiply.outer(values, phase)).astype(complex_type, copy=False)
     giant, baby = np.divmod(values, _BABY_STEPS)
     giants, giant_of = np.unique(giant * _BABY_STEPS, return_inverse=True)
-    steps = np.exp(1j * np.multiply.outer(np.arange(_BABY_STEPS), phase)).astype(complex_type, copy=False)
-    strides = np.exp(1j * np.multiply.outer(giants, phase)).astype(complex_type, copy=False)
+    steps = _exponentials(np.multiply.outer(np.arange(_BABY_STEPS), phase)).astype(complex_type, copy=False)
+    strides = _exponentials(np.multiply.outer(giants, phase)).astype(complex_type, copy=False)
     return strides[giant_of] * steps[baby]
 
 

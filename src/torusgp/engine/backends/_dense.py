@@ -7,7 +7,7 @@ bytes, and so does the Gram matrix that they give out.
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
-from torusgp.engine.basis import columns
+from torusgp.engine.basis import ColumnPlan, columns
 from torusgp.kernels.product import to_phases
 
 _CHUNK_BYTES = 2**25  # columns of a chunk of rows
@@ -81,12 +81,12 @@ class GramSums(ColumnSums):
     def add_weighted(self, phases, precision, weighted):
         """Add rows: phases (n, dimension), precision (n,), which may be negative, weighted targets (n, n_outputs)."""
         scale = np.sqrt(np.maximum(precision, 0.0))[:, None]
-        buffer = np.empty((0, 0))
+        plan, buffer = ColumnPlan(self.frequencies, len(phases)), np.empty((0, 0))
         for rows in row_chunks(len(phases), len(self._gram)):
             size = rows.stop - rows.start
             if len(buffer) < size:
                 buffer = np.empty((size, len(self._gram)))
-            features = columns(phases[rows], self.frequencies, out=buffer[:size])
+            features = plan.write(phases[rows], buffer[:size])
             self._moments += features.T @ weighted[rows]
             negative = precision[rows] < 0
             # the transpose of a C-ordered array is what the Fortran routine wants: no copy is made
