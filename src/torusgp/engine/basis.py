@@ -145,7 +145,7 @@ class ColumnPlan:
 
 
 def _write_powers(phases, values, out):
-    """Exponentials exp(i k phase) of phases (n_axes, n_rows) and integers k, which rise and are not zero; k comes first."""
+    """Exponentials exp(i k phase), k first, of phases (n_axes, n_rows) and integers k, which rise and are not zero."""
     n_negative = int(np.searchsorted(values, 0))
     n_positive = len(values) - n_negative
     if (
