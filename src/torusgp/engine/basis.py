@@ -85,7 +85,7 @@ class ColumnPlan:
         n_frequencies, dimension = frequencies.shape
         values = [np.unique(column[column != 0]) for column in frequencies.T]
         # axes with the same entries stand side by side, so that one operation serves them all
-        groups = {}
+        groups: dict[tuple[int, ...], list[int]] = {}
         for d, own in enumerate(values):
             groups.setdefault(tuple(own.tolist()), []).append(d)
         starts, strides = np.zeros((2, dimension), dtype=np.int64)
