@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import torusgp.engine.backends._type3 as type3_module
 from torusgp.engine.backends import (
     DensePredictor,
     GramSums,
@@ -182,6 +183,17 @@ def test_equal_real_frequencies_are_one_target():
     X, space = clock(even(np.random.default_rng(0), 300), PERIODS["multiples"])
     _, fast = both_sums(X, space, tensor(4, 2).frequencies)
     assert fast._merged[0].distinct.shape[1] < fast.size / 4
+
+
+@pytest.mark.parametrize("coarse", [1e-9, 1e-7, 1e-5])
+def test_what_merging_costs_is_part_of_the_rounding(coarse, monkeypatch):
+    monkeypatch.setattr(type3_module, "_EQUAL", coarse)
+    rng = np.random.default_rng(0)
+    X, space = clock(even(rng, 300), PERIODS["nearly multiples"])
+    frequencies = tensor(4, 2).frequencies
+    dense, fast = both_sums(X, space, frequencies)
+    error = np.abs(fast.gram(frequencies) - dense.gram(frequencies)).max() / len(X)
+    assert fast.tolerance < error <= fast.rounding
 
 
 # Predictions --------------------------------------------------------------------------------------------------------
