@@ -3,6 +3,8 @@
 python -m paper                        # all, ten minutes on two idle cores
 python -m paper gram claims            # two of them, and the page with what is in the folder
 python -m paper --quick --results DIR  # everything in small, within a minute
+python -m paper --publish              # all, and put the page and its figures into docs
+python -m paper --draw --publish       # the same from what is saved
 """
 
 import argparse
@@ -25,6 +27,7 @@ from paper import (
 )
 from paper.common import RESULTS, Pool, commit, read_record, versions, write_record
 
+DOCS = Path(__file__).parents[1] / "docs"
 EXPERIMENTS = {
     "index_sets": index_sets,
     "truncation": truncation,
@@ -77,6 +80,7 @@ def main(arguments=None):
     parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(EXPERIMENTS)}; by default all")
     parser.add_argument("--quick", action="store_true", help="everything in small, to see that it works")
     parser.add_argument("--draw", action="store_true", help="only draw again what is saved, and write the page")
+    parser.add_argument("--publish", action="store_true", help="also write docs/paper.md and its figures")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder for figures, numbers and the page")
     parser.add_argument("--processes", type=int, default=2, help="worker processes; 1 runs in this one")
     options = parser.parse_args(arguments)
@@ -109,6 +113,8 @@ def main(arguments=None):
             failed.append(name)
     path = page.write(options.results, EXPERIMENTS)
     print(f"{len(names)} experiments in {(time.perf_counter() - start) / 60:.1f} minutes; page: {path}", flush=True)
+    if options.publish and not failed:
+        print(f"Published: {page.publish(options.results, EXPERIMENTS, DOCS)}", flush=True)
     if failed:
         print(f"Failed: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0

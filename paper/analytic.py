@@ -142,7 +142,7 @@ def draw(record):
         ("points", "n_train", "rmse", "RMSE"),
         ("points", "n_train", "mnll", "excess MNLL (nats)"),
     )
-    labels = {"columns": "columns", "n_train": "training points"}
+    labels = {"columns": "components", "n_train": "training points"}
     for ax_row, (sweep, key, measured, name) in zip(axes, panels, strict=True):
         for ax, dimension in zip(ax_row, dimensions, strict=True):
             for method in METHODS:
@@ -172,18 +172,18 @@ def describe(record):
             for sweep in ("columns", "points"):
                 groups = [select(record["rows"], sweep=sweep, dimension=dimension, method=method) for method in METHODS]
                 for same in zip(*groups, strict=True):
-                    what = f"{same[0]['n_train']} points, {max(row['columns'] for row in same) - 1} columns"
+                    what = f"{same[0]['n_train']} points, {max(row['columns'] for row in same) - 1} components"
                     lines.append([dimension, what, *(f"{row[measured]:.3f}" for row in same)])
         lines = [line for i, line in enumerate(lines) if line not in lines[:i]]
         header = ["D", "setting", *(f"{method}+W" if method in SEQUENCES else method for method in METHODS)]
         parts.append(f"{name}:\n\n{markdown_table(header, lines)}")
     return paragraphs(
-        "![analytic function](analytic.png)",
+        "![Errors against components and against training points, by dimension and method](analytic.png)",
         "f(theta) = sum over d of exp(cos(theta_d + sin(theta_(d+1)) / 2)) / d, and for D >= 3 also cos(theta_1 + "
         "theta_2 - theta_3) / 2; every input interacts with the next. Mean 0 and variance 1, noise of standard "
         f"deviation {NOISE_STD:g}; RMSE is that of the function, MNLL that of new observations, drawn above the least "
         f"possible {settings['mnll_floor']:.3f}. The period is known; length scales and variances are learned by the "
         f"evidence. ENHC: zeta = {SPARSITY:g}, gamma = 1 for D = 2 and 3, 2/3 beyond (the cross has its own sizes, at "
-        "most the columns named).",
+        "most the components named).",
         *parts,
     )

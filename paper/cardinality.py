@@ -180,7 +180,7 @@ def draw_sizes(record):
     axes[0, 3].set_xticks(range(1, 11, 1))
     for ax in axes[0]:
         ax.grid(alpha=0.3)
-    axes[0, 0].set_ylabel("columns")
+    axes[0, 0].set_ylabel("components")
     axes[0, 0].plot([], [], color="0.3", linestyle="-", label="sparse map")
     axes[0, 0].plot([], [], color="0.3", linestyle=":", label="full map")
     legend_above(figure, axes[0, :1], 8)
@@ -265,16 +265,17 @@ def describe(record):
         ],
     )
     return paragraphs(
-        "![columns](cardinality.png)",
+        "![Components of index sets against their radius, in several dimensions](cardinality.png)",
         f"Euclidean balls (EUC), total order (TOT), HYP is the ball with p = {POWER:g}, ENHC has zeta = {SPARSITY:g}; "
         "the tensor set (TEN) holds (R + 1)^D indices. Lines end where the sparse map has more than "
-        f"{record['settings']['most_columns']} columns.",
+        f"{record['settings']['most_columns']} components.",
         table,
-        "![growth](growth.png)",
+        "![Growth of the number of indices with the radius, and the law fitted to it](growth.png)",
         "Indices over R as a polynomial of degree D - 1 in log R, fitted to the upper half of the refinements. For "
         "the hyperbolic cross (zeta = 0) theory gives a leading coefficient of 1 / (D - 1)!:",
         laws,
-        f"The full map ({maps['columns_full']} columns for D = {maps['dimension']}, R = {maps['refinement']}) and the "
+        f"The full map ({maps['columns_full']} components for D = {maps['dimension']}, R = {maps['refinement']}) and "
+        f"the "
         f"sparse one ({maps['columns_ours']}) give the same kernel, to {maps['difference_full']:.0e}. The masked map "
         f"as printed, with the factor 2^(D - 1), is off by up to {maps['difference_masked_as_printed']:.2f}; with "
         f"2^(eta - 1) by {maps['difference_masked']:.0e}.",

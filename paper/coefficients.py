@@ -127,7 +127,7 @@ def draw_weights(record):
             ax.set_yscale("log")
             ax.grid(alpha=0.3)
             ax.set_title(f"{name}, l = ({', '.join(f'{scale:g}' for scale in scales)})", fontsize=10)
-    figure.supxlabel("columns", fontsize=11)
+    figure.supxlabel("components", fontsize=11)
     figure.supylabel("expected relative Frobenius error", fontsize=11)
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False)
@@ -185,11 +185,11 @@ def describe(record):
         ],
     )
     return paragraphs(
-        "![coefficients and harmonic terms](coefficients.png)",
+        "![Coefficients and harmonic terms of a kernel with two length scales](coefficients.png)",
         "Along the shorter length scale coefficients decay more slowly; harmonic terms depend on the periods alone.",
-        "![refinement weights](weights.png)",
+        "![Index sets with and without refinement weights](weights.png)",
         f"Weights gamma from `TorusKernel.refinement_weights()`: {weights}. Expected relative Frobenius errors at the "
-        f"same budgets of columns, geometric mean over {budgets} columns (ENHC: zeta = {SPARSITY:g}):",
+        f"same budgets of components, geometric mean over {budgets} components (ENHC: zeta = {SPARSITY:g}):",
         table,
         "Weights help balls, which come close to the adaptive set. In a cross a small weight also thins out every "
         "interaction that touches its axis. The adaptive set needs no weights.",

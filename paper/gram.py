@@ -259,7 +259,7 @@ def draw(record):
                 label="certificate of the adaptive set",
             )
             log_columns(ax)
-            ax.set(yscale="log", title=f"D = {dimension}, l = {scale:g}", xlabel="columns")
+            ax.set(yscale="log", title=f"D = {dimension}, l = {scale:g}", xlabel="components")
             ax.grid(alpha=0.3)
         ax_row[0].set_ylabel("normalised Frobenius error")
     legend_above(figure, axes[0, :1], 5)
@@ -282,7 +282,7 @@ def draw_parameters(record):
                 label=name,
             )
         log_columns(ax)
-        ax.set(yscale="log", xlabel="columns", title=f"D = {dimension}, l = {values[0]:g}")
+        ax.set(yscale="log", xlabel="components", title=f"D = {dimension}, l = {values[0]:g}")
         ax.grid(alpha=0.3)
     axes[0, 0].set_ylabel("expected relative Frobenius error")
     legend_above(figure, axes[0, :1], 4)
@@ -334,24 +334,25 @@ def describe(record):
                 cells = ["" if error is None else f"{error:.1e}" for error in errors]
                 chosen[key] = (distance, [dimension, f"{row['length_scale']:g}", row["method"], row["columns"], *cells])
         lines += [line for _, line in chosen.values()]
-    table = markdown_table(["D", "l", "set", "columns", "its error", "adaptive", *(f"{n}+W" for n in SEQUENCES)], lines)
+    table = markdown_table(["D", "l", "set", "size", "its error", "adaptive", *(f"{n}+W" for n in SEQUENCES)], lines)
     following = "; ".join(
-        f"{row['method']} in D = {row['dimension']} has {row['columns']} columns at radius {row['radius']:.3g} and "
+        f"{row['method']} in D = {row['dimension']} has {row['columns']} components at radius {row['radius']:.3g} and "
         f"{row['next_columns']} at the next, {row['next_radius']:.3g} ({row['next_columns_full']} by the full map)"
         for row in record["next_sizes"]
     )
     ties = max(one["adaptive_over_best_set"] for one in record["ties"])
     return paragraphs(
-        "![Gram errors](gram.png)",
+        "![Normalised Frobenius error of Gram matrices against components, by method and length scale](gram.png)",
         f"N = {settings['n_samples']} uniform points in [-2, 2]^D, period 4. ENHC: zeta = {SPARSITY:g}, gamma = 1 in D "
         f"= 3 and 2/3 in D = 9; HYP: p = {POWER:g}. RFF: mean of the seeds and their range. Lines of index sets are "
-        "steps: what the largest measured set within a number of columns reaches. Measured errors of each family's "
-        "set nearest to 500 columns in D = 3 and to 1000 in D = 9, of the adaptive set with exactly as many, and of "
+        "steps: what the largest measured set of so many components reaches. Measured errors of each family's "
+        "set nearest to 500 components in D = 3 and to 1000 in D = 9, of the adaptive set with exactly as many, and of "
         "warped features, between their sizes on log scales:",
         table,
-        f"At exactly the columns of each set the adaptive set's expected error is at most {ties:.3f} of that set's. "
+        f"With exactly as many components as each set the adaptive set's expected error is at most {ties:.3f} of that "
+        f"set's. "
         f"The certificate `frobenius_error(set, n_samples={settings['n_samples']})` is within "
         f"{100 * certificate_gap(record):.1f} % of every measured error of every index set. Balls jump: {following}.",
-        "![other parameters](gram_parameters.png)",
+        "![Expected errors of index sets with other parameters](gram_parameters.png)",
         "Expected errors for other zeta and p, at the shortest length scale of each dimension.",
     )

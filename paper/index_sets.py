@@ -54,8 +54,9 @@ def describe(record):
     ]
     reach = max(row["largest_frequency"] for row in record["rows"])
     return paragraphs(
-        "![energy-norm crosses](index_sets.png)",
-        f"Radius R = {record['settings']['radius']}. Columns: {', '.join(sizes)}. Larger zeta keeps the axes and thins "
+        "![Frequencies of energy-norm hyperbolic crosses in two dimensions](index_sets.png)",
+        f"Radius R = {record['settings']['radius']}. Components: {', '.join(sizes)}. Larger zeta keeps the axes and "
+        f"thins "
         f"out the interactions. With zeta > 0 frequencies go beyond R (here to {reach}), since the norm in the weight "
         "grows with them. In the lower row gamma = (1, 1/2): the second axis ends at R gamma^(1 / (1 - zeta)), so "
         "zeta sharpens gamma.",

@@ -1,40 +1,106 @@
 """The Markdown page: every experiment's figures and numbers beside the paper's, from the saved records."""
 
+import re
+
 from paper.common import markdown_table, read_record
+
+_WIDEST = 1000  # pixels of a figure on a web page
+_COLOURS = 128  # of a figure on a web page
+_NAME = "Index Set Fourier Series Features, reproduced"
 
 
 def write(folder, experiments):
     """Write ``README.md`` from the records in a folder; returns its path."""
-    parts = ["# Index Set Fourier Series Features, reproduced\n"]
-    parts.append(
-        "Every number and figure of Tompkins and Ramos, *Index Set Fourier Series Features for Approximating "
-        "Multi-dimensional Periodic Kernels* (2018), that its text lets one reproduce, made by `make paper`. The "
-        "numbers behind each figure are in the JSON file of the same experiment.\n"
-    )
+    path = folder / "README.md"
+    path.write_text(compose(folder, experiments), encoding="utf-8")
+    return path
+
+
+def publish(folder, experiments, docs):
+    """Write the page and its figures, at the size of a web page, into the documentation; returns the path of the page.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the records, all of them made in full.
+    experiments : dict of str to module
+        The experiments.
+    docs : Path
+        Folder of the documentation.
+
+    Returns
+    -------
+    Path
+    """
     records = {name: read_record(folder, name) for name in experiments}
-    lines = []
+    lacking = [name for name, record in records.items() if record is None or record["quick"]]
+    if lacking:
+        raise ValueError(f"Cannot publish: {', '.join(lacking)} was not run in full.")
+    images = docs / "images/paper"
+    images.mkdir(parents=True, exist_ok=True)
     for name, record in records.items():
-        if record is None:
-            lines.append([name, experiments[name].TITLE, "not run", "", ""])
-            continue
-        size = "small" if record["quick"] else "full"
-        numbers = (f"{record[key]:.0f}" for key in ("seconds", "cpu_seconds", "peak_mebibytes"))
-        lines.append([f"[{name}](#{name})", f"{record['title']} ({size})", *numbers])
-    parts.append(
-        markdown_table(["experiment", "what", "seconds", "of processor time", "peak MiB, all processes"], lines) + "\n"
-    )
+        for figure_name, figure in experiments[name].draw(record).items():
+            save_small(figure, images / f"{figure_name}.png")
+    path = docs / "paper.md"
+    path.write_text(compose(folder, experiments, "images/paper/"), encoding="utf-8")
+    return path
+
+
+def save_small(figure, path):
+    """Save a figure at the size of a web page, with few colours."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from PIL import Image
+
+    figure.set_dpi(min(110.0, _WIDEST / figure.get_figwidth()))
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    picture = Image.fromarray(canvas.buffer_rgba().__array__()).convert("RGB")
+    picture.quantize(_COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+
+
+def compose(folder, experiments, images=""):
+    """Text of the page; ``images`` stands before the names of figures."""
+    records = {name: read_record(folder, name) for name in experiments}
+    parts = [f"# {_NAME}\n", _introduction(records), _contents(records, experiments)]
     for name in ("claims", *(one for one in experiments if one != "claims")):
-        record = records[name]
+        record, title = records[name], experiments[name].TITLE
         if record is None:
             reason = experiments[name].missing(folder)
-            parts.append(f"## {name}\n\nNot run{': ' + reason if reason else ''}.\n")
+            parts.append(f"## {title}\n\nNot run{': ' + reason if reason else ''}.\n")
             continue
         warning = "Made in small (`--quick`): only to see that it works.\n\n" if record["quick"] else ""
         try:
             text = experiments[name].describe(record)
         except (KeyError, IndexError, TypeError) as error:
             text = f"The saved numbers are those of another version ({error!r}): run `python -m paper {name}` again."
-        parts.append(f"## {name}\n\n{record['title']}.\n\n{warning}{text}\n")
-    path = folder / "README.md"
-    path.write_text("\n".join(parts))
-    return path
+        text = re.sub(r"(!\[[^\]]*\]\()", rf"\g<1>{images}", text)
+        parts.append(f"## {title}\n\n{warning}{text}\n")
+    return "\n".join(parts)
+
+
+def _introduction(records):
+    """What the page is, and which code it was made by."""
+    commits = sorted({str(record.get("commit") or "unknown") for record in records.values() if record is not None})
+    made = f"Made from commit {', '.join(f'`{one}`' for one in commits)}." if commits else ""
+    return (
+        "Every number and figure of Tompkins and Ramos, *Index Set Fourier Series Features for Approximating "
+        "Multi-dimensional Periodic Kernels* (2018), that its text lets one reproduce, made by `make paper`. The "
+        f"numbers behind each figure are in the JSON file of the same experiment, in `paper/results`. {made}\n"
+    )
+
+
+def _contents(records, experiments):
+    """A table of the experiments, with what they cost."""
+    lines = []
+    for name, record in records.items():
+        if record is None:
+            lines.append([name, experiments[name].TITLE, "not run", "", ""])
+            continue
+        title = f"[{record['title']}](#{_anchor(record['title'])})" + (" (small)" if record["quick"] else "")
+        lines.append([name, title, *(f"{record[key]:.0f}" for key in ("seconds", "cpu_seconds", "peak_mebibytes"))])
+    return markdown_table(["experiment", "what", "seconds", "of processor time", "peak MiB"], lines) + "\n"
+
+
+def _anchor(title):
+    """Name of a heading in links."""
+    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")

@@ -71,9 +71,11 @@ def draw_image(record, image):
 
 
 def describe(record):
-    pictures = [f"![{one['kind']}](pictures_{one['kind']}.png)" for one in record["images"]]
+    pictures = [
+        f"![Holes in {one['kind']}, filled by each method](pictures_{one['kind']}.png)" for one in record["images"]
+    ]
     return paragraphs(
         *pictures,
-        "The hole is the square; around it are the pixels that were learned from. Warped features have one column "
+        "The hole is the square; around it are the pixels that were learned from. Warped features have one component "
         "more than named. The lattice is that with slow change beside it.",
     )

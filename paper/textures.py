@@ -124,7 +124,7 @@ def measure(kind, method, size, period, length_scale=None):
     model = make_model(method, size, period, length_scale)
     start = time.perf_counter()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # few columns leave out much: that is what is measured
+        warnings.simplefilter("ignore", UserWarning)  # few components leave out much: that is what is measured
         model.fit(X, y - y.mean())
     seconds = time.perf_counter() - start
     mean, std = model.predict(X_test, return_std=True)
@@ -257,7 +257,7 @@ def draw(record):
         axes[1, j].set_yticks([tick for tick in (-1.5, -1, -0.5, 0, 1, 2, 5, 10, 20) if low < tick < high])
         axes[1, j].yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes[1, j].tick_params(axis="y", which="minor", left=False)
-        axes[1, j].set_xlabel("columns")
+        axes[1, j].set_xlabel("components")
     axes[0, 0].set_ylabel("RMSE (grey from 0 to 1)")
     axes[1, 0].set_ylabel("MNLL (nats)")
     legend_above(figure, axes[:1, :1], 8)
@@ -276,7 +276,7 @@ def draw_fixed(record):
             )
             paper = [paper_value(best["kind"], method, size, "rmse") for size in SIZES]
             ax.plot(SIZES, paper, **style(method, linestyle=":", markerfacecolor="white"), label=f"{name}, paper")
-        ax.set(xlabel="columns", title=f"{best['kind']}, l = {best['length_scale']:g}")
+        ax.set(xlabel="components", title=f"{best['kind']}, l = {best['length_scale']:g}")
         plain_log_values(ax)
         log_columns(ax, SIZES)
         ax.grid(alpha=0.3)
@@ -293,7 +293,7 @@ def misses(record):
             continue
         rmse = paper_value(row["kind"], row["method"], row["size"], "rmse")
         mnll = paper_value(row["kind"], row["method"], row["size"], "mnll")
-        where = f"{row['kind']}, {row['method']}, {row['columns']} columns"
+        where = f"{row['kind']}, {row['method']}, {row['columns']} components"
         if row["rmse"] > RMSE_BAR[row["method"]] * rmse:
             found.append(f"{where}: RMSE {row['rmse']:.4f}, the paper's is {rmse:.4f}")
         if row["method"] == "ENHC" and row["mnll"] >= mnll:
@@ -340,12 +340,13 @@ def describe(record):
     lattice_methods = [name for name in LATTICE_METHODS if select(record["rows"], method=name)]
     slopes = [one["slope"] for one in record["implied"]]
     aliases = "; ".join(
-        f"{row['kind']} {row['rmse']:.4f} with {row['columns']} of {row['size']} columns"
+        f"{row['kind']} {row['rmse']:.4f} with {row['columns']} of {row['size']} components"
         for row in record["below_nyquist"]
     )
     return paragraphs(
-        "![textures](textures.png)",
-        "Ours, and the paper's in brackets. Columns are those of the ENHC (zeta = 0, which gives exactly the paper's "
+        "![Errors in the holes of three textures against components, by method](textures.png)",
+        "Ours, and the paper's in brackets. Components are those of the ENHC (zeta = 0, which gives exactly the "
+        "paper's "
         f"counts); warped features have one more. Periods in pixels, found once: {periods}.",
         "RMSE:",
         table(record, "rmse", TABLE_METHODS),
@@ -354,24 +355,26 @@ def describe(record):
         "Bars: ENHC's RMSE within 5 % of the paper's or better and its MNLL better; RMSE of warped features within 15 "
         f"% or better. {bars}.",
         "The larger crosses hold harmonics beyond the Nyquist frequency of the pixels (up to the 40th of a period of "
-        "10 pixels). Since no period is a whole number of pixels these are aliases of other waves, slow ones among "
-        f"them, which is what improves pores at 793 columns. RMSE without them: {aliases or 'not measured'}.",
+        "10 pixels). Since no period is a whole number of pixels these are aliases of other harmonics, slow ones among "
+        f"them, which is what improves pores at 793 components. RMSE without them: {aliases or 'not measured'}.",
         "Beyond the paper, the whole lattice is learned and the set is adaptive, with slow change beside it or "
-        "without. In square brackets the columns of sets that end below the Nyquist frequency. RMSE:",
+        "without. In square brackets the components of sets that end below the Nyquist frequency. RMSE:",
         table(record, "rmse", lattice_methods, with_paper=False),
         "MNLL:",
         table(record, "mnll", lattice_methods, with_paper=False),
-        "### Why the paper's warped features are so much worse at few columns",
-        "With length scales learned by the evidence, warped features do well at any number of columns. With a short "
+        "### Why the paper's warped features are so much worse at few components",
+        "With length scales learned by the evidence, warped features do well at any number of components. With a short "
         "length scale that stays as it is (variances are still learned) their RMSE on pores and rubber follows the "
         "paper's: few frequencies out of a wide spectrum miss the lowest ones, and the prediction is hardly better "
         "than the mean grey. The set of the ENHC has the low frequencies at any length scale. On tread all methods "
         "are about equal, with any length scale.",
-        "![fixed length scale](fixed_length_scale.png)",
+        "![Errors with a fixed length scale beside the paper](fixed_length_scale.png)",
         closest_table,
-        "The paper's MNLL at few columns imply predictive variances that grow with the columns: from its RMSE and "
-        f"MNLL at 49 to 201 columns they follow columns^{np.median(slopes):.2f} (median over images and methods, "
+        "The paper's MNLL at few components imply predictive variances that grow with the components: from its RMSE "
+        "and "
+        f"MNLL at 49 to 201 components they follow components^{np.median(slopes):.2f} (median over images and methods, "
         f"{min(slopes):.2f} to {max(slopes):.2f}). The variance of the function alone, without the noise, is "
-        "proportional to the columns as long as pixels are many. With the noise added, as here, it hardly depends on "
+        "proportional to the components as long as pixels are many. With the noise added, as here, it hardly depends "
+        "on "
         "them, and the MNLL is far better.",
     )

@@ -132,7 +132,7 @@ def describe(record):
     excess = max(row["largest"] / row["bound"] for row in record["measured"]) - 1
     table = markdown_table(["length scale", *(f"R needed, D = {d}" for d in dimensions)], lines)
     return paragraphs(
-        "![truncation error](truncation.png)",
+        "![Truncation error of tensor sets against their refinement, by dimension and length scale](truncation.png)",
         "The paper's sum runs to R - 1, so its R keeps the frequencies below R (our `tensor(D, R - 1)`), and R = 0 "
         f"keeps nothing. Refinements needed for an error of {TARGET:g}:",
         table,

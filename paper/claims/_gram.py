@@ -36,8 +36,8 @@ def judge_balls_best(record):
     counts = ", ".join(f"{name} {best.count(name)}" for name in SETS if name in best)
     return verdict(
         np.mean(good),
-        f"best of the paper's sets in {len(best)} comparisons (three length scales, 101 to 1001 columns): {counts}",
-        "at long length scales and few columns the cross is as good",
+        f"best of the paper's sets in {len(best)} comparisons (three length scales, 101 to 1001 components): {counts}",
+        "at long length scales and few components the cross is as good",
     )
 
 
@@ -56,7 +56,7 @@ def judge_crosses_worst(record):
         np.mean(small),
         f"the two worst in {sum(small)} of {len(small)} comparisons at l = 0.5, {sum(every)} of {len(every)} at all; "
         f"error of the better of the two over that of the worse ball: {text}",
-        "at few columns the total order has coarse steps",
+        "at few components the total order has coarse steps",
     )
 
 
@@ -76,7 +76,7 @@ def judge_sets_beat_warped(record):
     )
     return verdict(
         np.mean([value < 1 for values in ratios.values() for value in values]),
-        f"error of a set over the best warped feature's with as many columns, geometric mean over all sets: {text}",
+        f"error of a set over the best warped feature's with as many components, geometric mean over all sets: {text}",
     )
 
 
@@ -106,7 +106,8 @@ def judge_high_order(record):
 def judge_balls_intractable(record):
     rows = [row for row in record["next_sizes"] if row["dimension"] == 9]
     text = "; ".join(
-        f"{row['method']} has {row['columns']:,} columns at radius {row['radius']:.3g} and {row['next_columns']:,} at "
+        f"{row['method']} has {row['columns']:,} components at radius {row['radius']:.3g} and {row['next_columns']:,} "
+        f"at "
         f"{row['next_radius']:.3g}, or {row['next_columns_full']:,} by the full map"
         for row in rows
     )
@@ -132,7 +133,8 @@ def judge_flexibility(record):
     largest = record["settings"]["most_columns"]["9"]
     weighted = min(row["columns"] for row in select(record["rows"], dimension=9, method="ENHC"))
     return verdict(
-        largest < 3**9, f"D = 9: the smallest cross has {3**9:,} columns with gamma = 1 and {weighted} with gamma = 2/3"
+        largest < 3**9,
+        f"D = 9: the smallest cross has {3**9:,} components with gamma = 1, {weighted} with gamma = 2/3",
     )
 
 
@@ -146,7 +148,8 @@ def judge_adaptive(record):
     worst = max(one["adaptive_over_best_set"] for one in record["ties"])
     return verdict(
         np.mean([value <= 1 + TIE for value in found]),
-        f"at exactly the columns of each of {len(found)} sets its measured error is at most {max(found):.3f} times the "
+        f"at exactly the components of each of {len(found)} sets its measured error is at most {max(found):.3f} times "
+        f"the "
         f"least of all methods, its expected error at most {worst:.3f} times that of the set",
     )
 

@@ -41,9 +41,10 @@ def judge_fewer_columns(record):
         texts.append(f"D = {dimension}: {target['columns']} by RFF+W, {reached}")
     return verdict(
         np.mean(good),
-        f"columns for the best RMSE of RFF+W (within 2 %), {record['settings']['n_train']} points: {'; '.join(texts)}",
+        f"components for the best RMSE of RFF+W (within 2 %), {record['settings']['n_train']} points: "
+        f"{'; '.join(texts)}",
         "the cross treats all inputs alike, though later ones matter little, and has few sizes in high dimensions: in "
-        "D = 9 181 columns, interactions of two inputs only, and then 853",
+        "D = 9 181 components, interactions of two inputs only, and then 853",
     )
 
 
@@ -66,9 +67,9 @@ def judge_fewer_points(record):
         texts.append(f"D = {dimension}: ENHC {ratios['ENHC']:.2f}, adaptive {ratios['adaptive']:.2f}")
     return verdict(
         np.mean(good),
-        f"RMSE over that of RFF+W at {record['settings']['n_columns']} columns, geometric mean over training sizes: "
+        f"RMSE over that of RFF+W at {record['settings']['n_columns']} components, geometric mean over training sizes: "
         f"{'; '.join(texts)}",
-        "in D = 9 the largest cross within these columns has 181 and no interaction of three inputs",
+        "in D = 9 the largest cross within these components has 181 and no interaction of three inputs",
     )
 
 
@@ -122,7 +123,7 @@ def judge_few_against_many(record, kind, reason):
     paper_many = min(textures.paper_value(kind, method, 793, "rmse") for method in SEQUENCES)
     return verdict(
         few <= NEARLY * many,
-        f"RMSE {few:.4f} with 49 columns, {many:.4f} by the best warped features with 794: "
+        f"RMSE {few:.4f} with 49 components, {many:.4f} by the best warped features with 794: "
         f"{100 * (few / many - 1):+.0f} %; in the paper's table {paper_few:.4f} and {paper_many:.4f}: "
         f"{100 * (paper_few / paper_many - 1):+.0f} %",
         reason,
@@ -131,7 +132,7 @@ def judge_few_against_many(record, kind, reason):
 
 def judge_pores_few(record):
     return judge_few_against_many(
-        record, "pores", "nor is it so in the paper's own table: 49 columns are too few for the shape"
+        record, "pores", "nor is it so in the paper's own table: 49 components are too few for the shape"
     )
 
 
@@ -170,7 +171,7 @@ def judge_rubber_exceptions(record):
         f"best MNLL at 794: {min(many, key=many.get)} ({min(many.values()):.3f}, range "
         f"{np.ptp(list(many.values())):.3f}); at 94: {min(few, key=few.get)} ({min(few.values()):.3f}, range "
         f"{np.ptp(list(few.values())):.3f})",
-        "differences between the methods are small; in the paper's table HAL's MNLL of 94 and 202 columns look "
+        "differences between the methods are small; in the paper's table HAL's MNLL of 94 and 202 components look "
         "exchanged",
     )
 
@@ -190,7 +191,7 @@ def judge_tread_mnll(record):
         f"ENHC has the best MNLL at {sum(wins)} of 5 sizes; its MNLL falls at {int(np.sum(falling <= 0))} of 4 steps, "
         f"by {-falling.sum():.3f} in all",
         "with the noise learned, MNLL follows the RMSE, which is flat; in the paper's own table GHAL is ahead at 94 "
-        "columns",
+        "components",
     )
 
 
@@ -221,8 +222,9 @@ def judge_lattice(record):
     below = select(record["below_nyquist"], kind="pores", size=793)[0]["rmse"]
     return verdict(
         np.mean(good),
-        f"RMSE of lattice, trend and adaptive set, 793 columns, against the best of the table: {'; '.join(texts)}",
-        "the lattice of pores lies along rows and columns; its cross of 793 columns holds aliases of slow waves, "
+        f"RMSE of lattice, trend and adaptive set, 793 components, against the best of the table: {'; '.join(texts)}",
+        "the lattice of pores lies along rows and columns; its cross of 793 components holds aliases of slow "
+        "harmonics, "
         f"beyond the Nyquist frequency, without which its RMSE is {below:.4f}",
     )
 

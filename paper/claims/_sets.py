@@ -18,7 +18,7 @@ def judge_tensor_intractable(record):
     per_axis = 2 * cardinality.REFINEMENT + 1
     sizes = {D: per_axis**D for D in (2, 5, 9)}
     held = max(row["dimension"] for row in select(record["rows"], part="dimension", family="TEN"))
-    text = ", ".join(f"{size:,} columns in D = {D}" for D, size in sizes.items())
+    text = ", ".join(f"{size:,} components in D = {D}" for D, size in sizes.items())
     return verdict(
         sizes[5] > record["settings"]["most_columns"],
         f"at R = {cardinality.REFINEMENT}: {text}; D = {held} is the last within bounds",
@@ -53,7 +53,8 @@ def judge_same_accuracy(record):
     maps = record["maps"]
     return verdict(
         maps["difference_full"] < 1e-12,
-        f"kernels of the full map ({maps['columns_full']} columns) and the sparse one ({maps['columns_ours']}) differ "
+        f"kernels of the full map ({maps['columns_full']} components) and the sparse one ({maps['columns_ours']}) "
+        f"differ "
         f"by {maps['difference_full']:.0e}",
     )
 
@@ -125,7 +126,7 @@ def judge_weights(record):
     good = [one["gain"] > 1 for one in gains]
     return verdict(
         np.mean(good),
-        f"error with gamma = 1 over error with gamma from the kernel, at equal columns, two kernels: {text}",
+        f"error with gamma = 1 over error with gamma from the kernel, at equal components, two kernels: {text}",
         "in a cross a weight below one removes interactions with all other axes too; the adaptive set has no such "
         "trade",
     )

@@ -57,11 +57,9 @@ def make_case(name):
             return TableModel("y", terms=Line("x"), periods={"x": 25.0}, n_components=41), frame
         case "categories":
             frame = pd.DataFrame({"shop": rng.choice(list("abcd"), 400), "kind": rng.choice(["x", "y"], 400)})
-            frame["angle"] = rng.uniform(0, 360, 400)
             frame["sales"] = frame["shop"].map(dict(zip("abcd", [1.0, 4, 2, 3], strict=True)))
             frame["sales"] += 2 * (frame["kind"] == "y") + 0.3 * rng.normal(size=400)
-            terms = Category("shop") + Category("kind")
-            return TableModel("sales", {"angle": 360}, terms=terms, n_components=61), frame
+            return TableModel("sales", terms=Category("shop") + Category("kind")), frame
         case "warnings":
             frame = hourly(10 * 24, noise=0.05)
             frame["demand"] += 10

@@ -1,13 +1,14 @@
 """Page, terminal and JSON say the same, sentence by sentence, and do not contradict themselves."""
 
 import json
+import warnings
 
 import numpy as np
 import pytest
 
 from tests.cli.runner import run
 from tests.views.report.cases import CASES, SHORT, Text, fitted, make_case, one_line, written
-from torusgp import Slope, TableModel
+from torusgp import Slope, TableModel, TorusGPRegressor
 from torusgp.views.analysis import effect
 from torusgp.views.findings import PROBLEM, Finding, Findings
 
@@ -59,6 +60,27 @@ def test_a_finding_that_is_added_reaches_all_three(level, tmp_path, monkeypatch)
     assert said["text"] in str(Text(page))
     assert f"{level.capitalize()}: {said['text']}" in one_line(terminal)
     assert said in content["findings"]
+
+
+def test_a_warning_that_nobody_foresaw_reaches_all_three(tmp_path, monkeypatch):
+    _, frame = make_case("one input")
+    fit, said = TorusGPRegressor.fit, "The moon was not in its usual place: 3.5 instead of 4. Look again."
+
+    def fit_and_warn(self, *arguments, **options):
+        warnings.warn(said, UserWarning, stacklevel=2)
+        return fit(self, *arguments, **options)
+
+    monkeypatch.setattr(TorusGPRegressor, "fit", fit_and_warn)
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    model = tmp_path / "model.npz"
+    fitting = run("fit", tmp_path / "table.csv", "--target", "y", "--components", 21, "-o", model)
+    page = run("report", model, "-o", tmp_path / "page.html")
+    assert (fitting.exit_code, page.exit_code) == (0, 0)
+    assert said in one_line(fitting.stdout)
+    assert said in str(Text((tmp_path / "page.html").read_text(encoding="utf-8")))
+    assert said in one_line(run("info", model).stdout)
+    content = json.loads(run("info", model, "--json").stdout)
+    assert said in [one["text"] for one in content["findings"]]
 
 
 def test_the_command_that_fits_says_the_same(tmp_path):

@@ -10,10 +10,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.views.report.cases import SHORT, Text, fitted
+from tests.views.report.cases import SHORT, Text, fitted, make_case
 from torusgp import Category, Circle, Lattice, Line, TableModel, TorusGPRegressor, write_report
 from torusgp.views.analysis import effect
-from torusgp.views.plotting import RecordDisplay
+from torusgp.views.plotting import (
+    AttributionDisplay,
+    CalibrationDisplay,
+    EffectDisplay,
+    PartsDisplay,
+    PeriodogramDisplay,
+    PredictionDisplay,
+    RecordDisplay,
+    ResidualDisplay,
+    SpectrumDisplay,
+    SurfaceDisplay,
+)
 from torusgp.views.record import unpack
 
 NASTY = ("<script>alert(1)</script>", "\"quoted\" & 'single' größe 日", "]]> --> </style> {} %s \\ `")
@@ -212,6 +223,37 @@ class TestNotebooks:
         shown = TableModel("y", {"x": 24})._repr_mimebundle_()["text/html"]
         assert "verdict" not in shown
         assert "sk-container" in shown
+
+
+class TestDisplays:
+    @pytest.mark.parametrize(
+        ("display", "arguments"),
+        [
+            (AttributionDisplay, ()),
+            (EffectDisplay, (0,)),
+            (EffectDisplay, ("hour_of_day",)),
+            (PartsDisplay, ()),
+            (SpectrumDisplay, ()),
+            (PredictionDisplay, ()),
+            (SurfaceDisplay, ()),
+        ],
+    )
+    def test_what_needs_no_rows_takes_a_table_model(self, display, arguments):
+        drawn = display.from_estimator(fitted("periodic")[0], *arguments).plot()
+        assert drawn.figure_.axes
+        plt.close(drawn.figure_)
+
+    @pytest.mark.parametrize("display", [CalibrationDisplay, ResidualDisplay])
+    def test_what_needs_rows_takes_the_table(self, display):
+        model, table = fitted("periodic")[0], make_case("periodic")[1]
+        drawn = display.from_estimator(model, table).plot()
+        assert drawn.figure_.axes
+        plt.close(drawn.figure_)
+
+    def test_the_search_of_a_period(self):
+        drawn = PeriodogramDisplay.from_estimator(fitted("star")[0]).plot()
+        assert drawn.figure_.axes
+        plt.close(drawn.figure_)
 
 
 class TestPlot:
