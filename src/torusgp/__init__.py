@@ -1,4 +1,4 @@
-"""Gaussian-process regression for data that repeats in several directions at once."""
+"""Gaussian-process regression for tables and time series, by deterministic Fourier features."""
 
 import ast
 from importlib import import_module

@@ -20,7 +20,7 @@ from torusgp import (
 from torusgp.estimators.feature_regression import _TransformerProblem
 from torusgp.kernels.index_sets import hyperbolic_cross
 
-pytestmark = pytest.mark.filterwarnings("ignore:The .* columns leave out")  # on purpose: small sets are quick
+pytestmark = pytest.mark.filterwarnings("ignore:The .* components leave out")  # on purpose: small sets are quick
 
 
 @parametrize_with_checks([BayesianFeatureRegressor()])

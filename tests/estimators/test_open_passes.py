@@ -19,7 +19,7 @@ EXPRESSION = (
     + Category(2, levels=[0, 1, 2]) * Circle(0, 24, length_scale=1.2)
     + Slope(3)
 )
-pytestmark = pytest.mark.filterwarnings("ignore:The .* columns leave out")  # on purpose: small sets are quick
+pytestmark = pytest.mark.filterwarnings("ignore:The .* components leave out")  # on purpose: small sets are quick
 
 
 def rows(n=400, n_outputs=2, seed=0):

@@ -347,7 +347,7 @@ def test_no_harmonic_is_faster_than_a_grid_can_show():
     assert harmonics.max() == int(model.period_ / 2)
 
 
-@pytest.mark.filterwarnings("ignore:The .* columns leave out")  # pixels show no more of a sharp edge
+@pytest.mark.filterwarnings("ignore:The .* components leave out")  # pixels show no more of a sharp edge
 @pytest.mark.parametrize("index_set", ["adaptive", "tensor"])
 def test_no_wave_of_a_lattice_is_faster_than_pixels_can_show(index_set):
     X = np.stack(np.meshgrid(np.arange(20.0), 0.5 * np.arange(24.0)), axis=-1).reshape(-1, 2)

@@ -528,7 +528,7 @@ MODELS = {
     "finufft": TorusGPRegressor(n_components=41, backend="finufft", learn=(), period=1.0),
     "no intercept": TorusGPRegressor(n_components=41, intercept=False, learn=[], period=1.0),
 }
-pytestmark = pytest.mark.filterwarnings("ignore:The .* columns leave out")  # on purpose: small sets are quick
+pytestmark = pytest.mark.filterwarnings("ignore:The .* components leave out")  # on purpose: small sets are quick
 
 
 @pytest.fixture(scope="module", params=MODELS)

@@ -17,7 +17,7 @@ from torusgp.kernels.index_sets import hyperbolic_cross, tensor
 from torusgp.kernels.spectra import SquaredExponential, Warped
 
 BACKENDS = ["dense", "finufft"]
-pytestmark = pytest.mark.filterwarnings("ignore:The .* columns leave out")  # on purpose: small sets are quick
+pytestmark = pytest.mark.filterwarnings("ignore:The .* components leave out")  # on purpose: small sets are quick
 
 
 def wavy(n=120, seed=0):
@@ -444,7 +444,7 @@ def test_a_column_that_spans_little_of_its_period_is_warned_of(method):
 
 
 def test_truncation_that_is_not_small_against_the_noise_is_warned_of():
-    with pytest.warns(UserWarning, match=r"5 columns leave out 0\.\d+ of the signal variance.*Raise n_components"):
+    with pytest.warns(UserWarning, match=r"5 components leave out 0\.\d+ of the signal variance.*Raise n_components"):
         TorusGPRegressor(n_components=5, length_scale=0.3, learn=(), period=1.0).fit(X, Y)
 
 

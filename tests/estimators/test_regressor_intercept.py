@@ -18,7 +18,7 @@ from torusgp.kernels.index_sets import from_frequencies, hyperbolic_cross, tenso
 from torusgp.views.analysis import sobol_indices
 
 BACKENDS = ["dense", "finufft"]
-pytestmark = pytest.mark.filterwarnings("ignore:The .* columns leave out")  # on purpose: small sets are quick
+pytestmark = pytest.mark.filterwarnings("ignore:The .* components leave out")  # on purpose: small sets are quick
 POINTS = np.random.default_rng(9).uniform(-3, 3, (12, 2))
 
 

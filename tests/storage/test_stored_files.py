@@ -27,7 +27,7 @@ LAYOUTS = sorted((Path(__file__).parent / "stored").glob("layout_*"))
 TOLERANCE = {"rtol": 1e-8, "atol": 1e-8}  # another machine's Cholesky factor
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore:The .* columns leave out"),
+    pytest.mark.filterwarnings("ignore:The .* components leave out"),
     pytest.mark.filterwarnings("ignore:.* was written by an older version"),
 ]
 

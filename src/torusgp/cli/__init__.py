@@ -85,7 +85,7 @@ def make_app():
             bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version and exit.")
         ] = False,
     ):
-        """Gaussian-process regression for data that repeats in several directions at once."""
+        """Gaussian-process regression for tables and time series."""
 
     for name, summary in _COMMANDS.items():
         app.command(name, help=summary)(lambda: None)

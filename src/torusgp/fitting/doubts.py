@@ -57,7 +57,7 @@ def warn_of_fit(
         )
     elif _more_would_help(fitted, settings, nyquist):
         advise(
-            f"The {fitted.n_fourier} columns leave out {fitted.truncation_error:.2g} of the signal variance, which "
+            f"The {fitted.n_fourier} components leave out {fitted.truncation_error:.2g} of the signal variance, which "
             "is not small against the noise: standard deviations are too small where data are few. Raise "
             "n_components.",
         )

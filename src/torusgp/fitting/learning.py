@@ -28,7 +28,7 @@ class Round:
     Attributes
     ----------
     n_components : int
-        Columns of the set.
+        Components of the set.
     log_evidence : float
         Of the rows that took part in choosing.
     log_density : float

@@ -367,7 +367,7 @@ def _fit_motif(
         model.set_params(kernel=kernel, learn=(), noise_variance=before.noise_variance.copy())
     background, factor = distortion.shades(points)
     with warnings.catch_warnings():  # what the motif leaves out is in the residual
-        warnings.filterwarnings("ignore", message="The .* columns leave out", category=UserWarning)
+        warnings.filterwarnings("ignore", message="The .* components leave out", category=UserWarning)
         model.fit(distortion.straightened(points), (targets - background) / factor, None, 1 / np.abs(factor[:, 0]))
     return model.fitted_
 

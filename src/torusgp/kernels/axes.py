@@ -1,4 +1,4 @@
-"""The words of a model: circles, lines, categories, lattices and plain columns, their products and sums.
+"""Expressions that describe a model: circles, lines, categories, lattices and plain columns, their products and sums.
 
 An expression says what a function may depend on, and how. It holds no data: ranges of lines, levels of categories and
 periods that are to be found are filled in when a model is fitted, see :mod:`torusgp.kernels.torus`.
@@ -20,7 +20,7 @@ Bounds = tuple[float, float] | Literal["fixed"] | None
 
 
 class Expression:
-    """Anything that ``+`` and ``*`` combine into a model."""
+    """Base class of everything that ``+`` and ``*`` combine into a model."""
 
     @property
     def terms(self) -> tuple[Product | Slope, ...]:

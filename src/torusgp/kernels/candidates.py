@@ -166,7 +166,7 @@ class Candidates:
         n_rows: float = np.inf,
         highest: NDArray[np.float64] | None = None,
     ) -> Candidates:
-        """Candidates on a torus, for so many rows."""
+        """Candidates on a torus, for a number of rows."""
         return cls(torus, _steps(torus, period), _low_frequencies(torus, n_rows), highest)
 
     def beside(self, patterns: Patterns, variances: Callable[[NDArray[np.int64]], NDArray[np.float64]]) -> Patterns:

@@ -1,4 +1,4 @@
-"""Checks of what users say of a kernel: families, positive numbers, periods, inputs."""
+"""Checks of the parameters of kernels: families, positive numbers, periods, inputs."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""From an expression and the inputs of a data set to a torus, its terms and its plain columns."""
+"""Turns an expression and the inputs of a data set into a torus, its terms and its plain columns."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Model:
-    """What an expression is for the inputs of a data set.
+    """An expression applied to the inputs of a data set.
 
     Attributes
     ----------

@@ -139,7 +139,7 @@ class SumKernel:
         if n_pairs and not len(chosen) and len(frequencies):
             names = [self.torus.axes[axis].name for axis in categories]
             raise ValueError(
-                f"n_components={n_components} is too small: a category takes all of its columns or none, and one of "
+                f"n_components={n_components} is too small: a category takes all of its components or none, and one of "
                 f"{names} has more. Raise n_components."
             )
         return IndexSet(np.vstack([np.zeros((1, self.dimension), np.int64), chosen]), None, "adaptive")

@@ -254,7 +254,7 @@ def find_levels(column: NDArray[Any], name: str) -> tuple[Any, ...]:
     if len(distinct) > MAX_LEVELS:
         raise ValueError(
             f"The category {name!r} has {len(distinct)} levels, and at most {MAX_LEVELS} are possible: every level "
-            "costs a column for each frequency it is combined with. Group rare levels, or use Line if they have an "
+            "costs a component for each frequency it is combined with. Group rare levels, or use Line if they have an "
             "order."
         )
     if len(distinct) < 2:

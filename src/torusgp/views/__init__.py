@@ -1,1 +1,1 @@
-"""What fitted models say: analysis, losses, plots and reports."""
+"""Views of fitted models: analysis, losses, plots and reports."""

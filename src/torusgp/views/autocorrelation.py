@@ -1,4 +1,4 @@
-"""How errors of consecutive rows hang together."""
+"""Autocorrelation of the errors of consecutive rows."""
 
 from __future__ import annotations
 

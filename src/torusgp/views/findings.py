@@ -1,4 +1,4 @@
-"""What is said of a model: one object from which the page, the terminal and JSON are made.
+"""Findings on a model: one object from which the page, the terminal and JSON are made.
 
 Numbers come from the summary of a model, a dictionary for JSON; the words are composed here, once.
 """

@@ -1,4 +1,4 @@
-"""What a reader should know of a fitted regressor, whatever table it belongs to."""
+"""Findings on a fitted regressor, with or without a table."""
 
 from __future__ import annotations
 

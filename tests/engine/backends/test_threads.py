@@ -103,7 +103,7 @@ def test_no_transform_is_planned_with_anything_else(n_threads):
         NufftPredictor(SET.frequencies, None, n_threads).mean(X, np.ones((SET.n_components, 1)))
 
 
-@pytest.mark.filterwarnings("ignore:The 25 columns leave out")
+@pytest.mark.filterwarnings("ignore:The 25 components leave out")
 @pytest.mark.parametrize("n_threads", [-1, np.int64(1), np.int64(2)])
 @pytest.mark.parametrize("backend", ["dense", "finufft"])
 def test_no_row_is_dropped(backend, n_threads):

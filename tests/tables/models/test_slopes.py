@@ -59,7 +59,7 @@ def all_columns(model, X):
 INPUTS = TableInputs(Circle("x", 1.0) * Circle("w", 7.0) + Slope("t"), None, "t", None)
 
 
-@pytest.mark.filterwarnings("ignore:The .* columns leave out")
+@pytest.mark.filterwarnings("ignore:The .* components leave out")
 class TestOracle:
     @given(st.integers(0, 1000), st.sampled_from([1.0, 3.5]), st.booleans())
     @settings(max_examples=15, deadline=None)

@@ -45,7 +45,7 @@ class Ball(ABC):
         """Values for the choices (0, 1, ...) on this axis, and the state after them."""
 
     def members(self, radius, max_columns=None):
-        """Rows of weight at most ``radius``, or None if they have more than ``max_columns`` columns."""
+        """Rows of weight at most ``radius``, or None if they have more than ``max_columns`` components."""
         loose = radius * (1 + 2 * RELATIVE_TOLERANCE)
         most = np.inf if max_columns is None else max_columns
         level = np.zeros((1, self.dimension), dtype=np.int64)
@@ -88,14 +88,14 @@ class Ball(ABC):
 
 
 def largest_fitting(ball, budget):
-    """Members of the largest ball with at most ``budget`` columns."""
+    """Members of the largest ball with at most ``budget`` components."""
     lower = ball.smallest_radius
     inner = ball.members(lower, budget)
     if inner is None:
         needed = ball.members(lower)
         raise ValueError(
             f"n_components={budget} is too small: the smallest such set has "
-            f"{'too many' if needed is None else n_columns(needed)} columns. Raise it, lower the weights, or limit "
+            f"{'too many' if needed is None else n_columns(needed)} components. Raise it, lower the weights, or limit "
             "max_interaction."
         )
     if not ball.free_axes.size:
@@ -111,7 +111,7 @@ def largest_fitting(ball, budget):
 
 
 def superset(members, lower, budget):
-    """Members of a ball with more than ``budget`` columns but few of them, and its radius.
+    """Members of a ball with slightly more than ``budget`` components, and its radius.
 
     None and the largest fitting radius, if between a set that fits and one that is far too large lies one tie.
     """

@@ -42,7 +42,7 @@ class IndexSet:
 
     @property
     def n_components(self):
-        """Number of real columns: a constant, and a cosine and a sine for each pair of frequencies."""
+        """Number of components: a constant, and a cosine and a sine for each pair of frequencies."""
         return 2 * len(self.frequencies) - 1
 
     @property
