@@ -347,7 +347,7 @@ COVERED_KINDS = {"drawn from the prior": (drawn, 0.92), "not from the prior": (r
 
 def cover(seed, name, n_rows, family):
     """Share of the function that 95 % intervals hold after selection, for one data set."""
-    rng, dimension = np.random.default_rng(seed), 1 + seed % 3
+    rng, dimension = np.random.default_rng(seed), 1 + seed % 5
     truth, X = COVERED_KINDS[name][0](rng, dimension), rng.uniform(0, TURN, (n_rows, dimension))
     values = truth(X)
     y = values + 0.3 * values.std() * rng.normal(size=n_rows)
@@ -362,7 +362,7 @@ def coverage(data_sets):
     """How often 95 % intervals of the function hold it, with the family that the evidence prefers and a smooth one."""
     result = []
     for family in ("auto", "squared_exponential"):
-        for n_rows in COVERED_ROWS:
+        for n_rows in data_sets.rows:
             for name, (_, least) in COVERED_KINDS.items():
                 shares = [one["held"] for one in data_sets(partial(cover, name=name, n_rows=n_rows, family=family))]
                 label = f"{name}, {n_rows} rows, {family}"
@@ -373,7 +373,17 @@ def coverage(data_sets):
 
 
 def regressor(size, index_set="learned", family="squared_exponential"):
-    return TorusGPRegressor(family, period=TURN, index_set=index_set, n_components=size, n_threads=1)
+    return TorusGPRegressor(
+        family, period=TURN, index_set=index_set, n_components=size, n_threads=1, backend=_chosen["backend"]
+    )
+
+
+_chosen = {"backend": "auto"}  # of all fits of a process
+
+
+def _use(device):
+    if device is not None:
+        _chosen["backend"] = Torch(device, transforms=False)
 
 
 PARTS = {one.__name__: one for one in (recovery, arm, exact, device, electricity, auto, load, default, coverage)}
@@ -382,12 +392,13 @@ PARTS = {one.__name__: one for one in (recovery, arm, exact, device, electricity
 class DataSets:
     """Runs a function of a seed for some seeds, in several processes, and prints what it returns."""
 
-    def __init__(self, seeds, n_processes):
-        self._seeds, self._n_processes = seeds, n_processes
+    def __init__(self, options):
+        self._seeds = range(options.first, options.first + options.seeds)
+        self._n_processes, self._device, self.rows = options.processes, options.device, options.rows
 
     def __call__(self, work):
         quiet, results = partial(_quietly, work), []
-        with Pool(self._n_processes, maxtasksperchild=1) as pool:
+        with Pool(self._n_processes, _use, (self._device,)) as pool:
             for one in pool.imap_unordered(quiet, self._seeds):
                 print("  " + ", ".join(f"{key} {_short(value)}" for key, value in one.items()), flush=True)
                 results.append(one)
@@ -413,11 +424,13 @@ def main(arguments=None):
     parser.add_argument("--seeds", type=int, default=20, help="data sets of parts that make them")
     parser.add_argument("--first", type=int, default=0, help="number of the first of these data sets")
     parser.add_argument("--processes", type=int, default=1, help="data sets at a time, each on one thread")
+    parser.add_argument("--device", help="of PyTorch, for parts that make data sets; by default the CPU without it")
+    parser.add_argument("--rows", type=int, nargs="+", default=COVERED_ROWS, help="numbers of rows of coverage")
     options = parser.parse_args(arguments)
     unknown = [name for name in options.parts if name not in PARTS]
     if unknown:
         parser.error(f"unknown part {', '.join(unknown)}; known are {', '.join(PARTS)}")
-    data_sets = DataSets(range(options.first, options.first + options.seeds), options.processes)
+    data_sets = DataSets(options)
     for name in options.parts or PARTS:
         start = time.perf_counter()
         with threadpool_limits(1), warnings.catch_warnings():

@@ -43,6 +43,60 @@ def test_the_frequencies_of_the_data_are_found_and_no_others():
     np.testing.assert_array_equal(again.predict(X[:50]), model.predict(X[:50]))
 
 
+def test_a_function_of_a_difference_of_angles_is_found():
+    """Its frequencies differ along two axes at once: none is a step from another."""
+    frequencies = [
+        (1, 0, 0, 2, 0),
+        (1, 0, 0, 3, -1),
+        (1, 0, 0, 4, -2),
+        (1, 0, 0, 5, -3),
+        (0, 1, 1, 0, 0),
+        (0, 3, 3, 0, 0),
+    ]
+    X, y = waves(frequencies, 3000, 0.5)
+    assert found(learned(n_components=201).fit(X, y)) == set(frequencies)
+
+
+class TestWhatASetLeavesOut:
+    """The intervals of the function count it, and rows cannot tell it from noise."""
+
+    X, y = waves([(i, j, k, 0) for i in (1, 2) for j in (1, 2) for k in (-1, 0, 1, 2)], 2000, 0.3)
+
+    def test_the_function_is_as_uncertain_as_its_error(self):
+        model = learned(n_components=13).fit(self.X, self.y)
+        truth = waves([(i, j, k, 0) for i in (1, 2) for j in (1, 2) for k in (-1, 0, 1, 2)], 2000, 0.0)[1]
+        mean, std = model.predict(self.X, return_std=True, include_noise=False)
+        alone = np.sqrt(model.fitted_.mean_and_variance_at(self.X, np.empty((2000, 0)))[1][:, 0])
+        assert np.mean(np.abs(mean - truth) < 1.96 * alone) < 0.4
+        assert np.mean(np.abs(mean - truth) < 1.96 * std) > 0.9
+
+    def test_observations_have_the_variance_of_the_set_and_the_noise(self):
+        model = learned(n_components=13).fit(self.X, self.y)
+        alone = model.fitted_.mean_and_variance_at(self.X[:9], np.empty((9, 0)))[1][:, 0]
+        std = model.predict(self.X[:9], return_std=True)[1]
+        np.testing.assert_allclose(std**2, alone + model.noise_variance_, rtol=1e-10)
+        covariance = model.predict(self.X[:9], return_cov=True)[1]
+        np.testing.assert_allclose(np.diagonal(covariance), std**2, rtol=1e-10)
+
+    def test_a_set_that_has_everything_leaves_out_nothing(self):
+        model = learned(n_components=201).fit(self.X, self.y)
+        assert model.fitted_.rest_variance[0] < 0.02 * model.noise_variance_
+
+    def test_it_is_stored(self, tmp_path):
+        model = learned(n_components=13).fit(self.X, self.y)
+        model.save(tmp_path / "model.npz")
+        loaded = TorusGPRegressor.load(tmp_path / "model.npz")
+        assert loaded.fitted_.rest_share == model.fitted_.rest_share > 0
+
+
+def test_many_rows_are_chosen_for_by_some_of_them(monkeypatch):
+    monkeypatch.setattr("torusgp.fitting.fitter.SAMPLE_ROWS", 2000)
+    X, y = waves(FREQUENCIES, 6000, 1.0)
+    model = learned(n_components=201).fit(X, y)
+    assert found(model) == set(FREQUENCIES)
+    assert model.fitted_.statistics.n_samples == 6000
+
+
 def test_nothing_to_find_is_a_constant_with_noise():
     rng = np.random.default_rng(0)
     X, y = rng.uniform(0, 2 * np.pi, (500, 5)), 5 + rng.normal(size=500)

@@ -7,6 +7,11 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from torusgp import TorusGPRegressor
+from torusgp.engine.basis import columns
+from torusgp.fitting.gains import RowModel
+from torusgp.fitting.leftover import shown_share
+from torusgp.fitting.rows import Compute, Rows, RowSource
+from torusgp.kernels.candidates import Candidates, Patterns
 
 
 def harmonics(*parts):
@@ -53,3 +58,27 @@ def test_a_model_that_explains_everything_says_nothing():
     X = rng.uniform(0, 2 * np.pi, (2000, 2))
     y = np.cos(X[:, 0]) * np.sin(X[:, 1]) + 0.1 * rng.normal(size=2000)
     assert TorusGPRegressor("squared_exponential", period=2 * np.pi).fit(X, y).fit_.learned.left_over is None
+
+
+def test_residuals_show_how_much_of_the_prior_is_outside_a_set():
+    """All of it if the function was drawn from the prior, nothing if it has only what is in the set."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 2 * np.pi, (3000, 2))
+    model = TorusGPRegressor(
+        "matern32", period=2 * np.pi, length_scale=0.5, n_components=41, noise_variance=0.1, learn=()
+    ).fit(X, np.zeros(3000))
+    inside, prior = model.index_set_, model.fitted_.prior
+    parameters = model.fitted_.parameters
+    candidates = Candidates.of(prior.torus, parameters.period).scanned.without(
+        Patterns.of(inside.frequencies, prior.torus)
+    )
+    shares = {}
+    for name, index_set in {"all": candidates.to_index_set(), "none": inside}.items():
+        root = np.sqrt(prior.variances(parameters, index_set.frequencies)[1:, 0])
+        y = columns(X, index_set.frequencies)[:, 1:] @ (root * rng.normal(size=len(root)))
+        rows = Rows(X, (y + np.sqrt(0.1) * rng.normal(size=3000))[:, None])
+        source = RowSource(rows, prior, Compute(), True, inside)
+        results = source.posterior(inside, parameters)
+        shares[name] = shown_share(RowModel(prior, True, inside, parameters, results, rows), candidates)
+    assert 0.7 <= shares["all"] <= 1
+    assert shares["none"] < 0.05

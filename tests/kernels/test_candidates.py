@@ -36,6 +36,16 @@ def test_neighbours_are_one_step_away_and_new():
     assert {(2, 5), (4, 5), (3, 4), (3, 6), (1, 0), (0, 1), (1, 1), (1, -1)} == found
 
 
+def test_the_strongest_have_candidates_two_steps_away_and_their_harmonics():
+    """A function of a difference of angles moves along two axes at once."""
+    candidates = Candidates.of(PLANE, np.ones(2), n_rows=2)
+    chosen = Patterns.of(np.array([[3, 5]]), PLANE)
+    near = {tuple(row) for row in candidates.beside(chosen, ones).values.tolist()}
+    found = {tuple(row) for row in candidates.beside(chosen, ones, np.ones(1)).values.tolist()}
+    two_steps = {(4, 4), (2, 6), (4, 6), (2, 4), (1, 5), (5, 5), (3, 3), (3, 7)}
+    assert found - near == two_steps | {(3 * m, 5 * m) for m in (2, 3, 4, 5)}
+
+
 def test_a_cycle_inside_a_cycle_gives_its_whole_multiples():
     clock = Torus((Axis("day", "circle", 0), Axis("week", "circle", 0)), ("time",))
     steps = Candidates.of(clock, np.array([24.0, 168.0])).steps

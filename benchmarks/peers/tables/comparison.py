@@ -9,10 +9,9 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.peers.tables import __doc__ as description
 from benchmarks.peers.tables import next_day, page
-from benchmarks.peers.tables.methods import METHODS, TIDAL, timed
+from benchmarks.peers.tables.methods import METHODS, timed
 from benchmarks.peers.tables.predictions import scores
-from benchmarks.peers.tables.problems import LUNAR_DAY, PROBLEMS, load
-from paper.common import commit
+from benchmarks.peers.tables.problems import PROBLEMS, load
 
 RESULTS = Path(__file__).parents[2] / "results" / "tables.json"
 
@@ -29,8 +28,6 @@ def run_problem(name, folder, methods, report):
         "failed": {},
     }
     for label in methods:
-        if label in TIDAL and LUNAR_DAY not in problem.X:
-            continue
         try:
             with threadpool_limits(1):
                 prediction, processor, clock = timed(METHODS[label], problem)
@@ -68,8 +65,6 @@ def main(arguments=None):
         methods = [label for label in known if options.methods is None or label in options.methods]
         run = next_day.run if name == next_day.NAME else run_problem
         case = run(name, folder, methods, report)
-        for result in case["results"].values():
-            result["commit"] = commit()
         for key in ("results", "failed"):  # methods that were not run again stay
             case[key] = {**record.get(name, {}).get(key, {}), **case[key]}
         case["failed"] = {label: why for label, why in case["failed"].items() if label not in case["results"]}

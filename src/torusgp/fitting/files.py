@@ -141,6 +141,7 @@ def outcome_to_archive(outcome: Preliminary | Fit) -> tuple[dict[str, Any], dict
         "index_set": to_json(outcome.learned.index_set),
         "parameters": list(parameters),
         "rounds": [astuple(one) for one in outcome.learned.rounds],
+        "rest_share": outcome.fitted.rest_share if isinstance(outcome, Fit) else outcome.learned.rest_share,
     }
     arrays: dict[str, Any] = {"period": parameters.period}
     for i, name in enumerate(parameters):
@@ -163,7 +164,10 @@ def outcome_from_archive(content: dict[str, Any], arrays: dict[str, Any]) -> Pre
     parameters = Parameters(entries, arrays["period"])
     rounds = tuple(Round(*one) for one in content.get("rounds", []))
     index_set, factor = from_json(content["index_set"]), arrays.get("noise_factor")
-    learned = Learned(parameters, index_set, np.nan, rounds=rounds, noise_factor=factor)
+    share = float(content.get("rest_share", 0.0))
+    if not 0 <= share <= 1:
+        raise ValueError(f"the stored share of the prior variance outside the set is {share}, not between 0 and 1.")
+    learned = Learned(parameters, index_set, np.nan, rounds=rounds, noise_factor=factor, rest_share=share)
     return Preliminary(model_from_json(content["model"]), learned, arrays.get("nyquist"), arrays.get("period_std"))
 
 
@@ -225,7 +229,7 @@ def fit_from_archive(content: dict[str, Any], arrays: dict[str, Any], compute: C
     )
     if latent is None:
         centre = _checked_centre(arrays.get("centre"), parts[1])
-        fitted = FittedTorusGP(*parts, *_correlated_noise(content, arrays), centre)
+        fitted = FittedTorusGP(*parts, *_correlated_noise(content, arrays), centre, outcome.learned.rest_share)
     else:
         fitted = LatentTorusGP(*parts, **(latent | {"likelihood": likelihood_from_json(latent["likelihood"])}))
     return Fit(model, fitted, outcome.learned, outcome.nyquist, outcome.period_std)

@@ -27,6 +27,8 @@ from torusgp.kernels.kernel import TorusKernel
 from torusgp.kernels.product import check_turns, to_phases
 from torusgp.kernels.resolve import Layout
 
+_MOST_OF_NOISE = 0.99  # that may be the function's: an observation is never free of noise
+
 
 @dataclass(frozen=True)
 class FittedTorusGP:
@@ -55,6 +57,8 @@ class FittedTorusGP:
     centre : ndarray of shape (n_learned,) or None
         Logarithms around which the learned parameters are expected: predictions then integrate over what is uncertain
         of them. None takes them as they were learned.
+    rest_share : float
+        Of the prior variance outside the set that the function is taken to have there.
     """
 
     prior: Prior
@@ -67,6 +71,7 @@ class FittedTorusGP:
     moments: Moments | None = None
     noise_process: NoiseProcess | None = None
     centre: NDArray[np.float64] | None = None
+    rest_share: float = 0.0
     _predictors: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     # What was learned --------------------------------------------------------------------------------------------
@@ -178,8 +183,25 @@ class FittedTorusGP:
 
     @property
     def expected_noise_variance(self) -> NDArray[np.float64]:
-        """Noise variances of the outputs that predictions have: averages over what is uncertain of them."""
-        return self.component_weights @ np.array([one.noise_variance for one in self.components()])
+        """Noise variances of the outputs that predictions have: averages over what is uncertain of them.
+
+        Less what is the function's: it looks like noise to the rows.
+        """
+        noise = self.component_weights @ np.array([one.noise_variance for one in self.components()])
+        is_learned = self.parameters.entry(NOISE).learned
+        return np.asarray(noise - np.where(is_learned, self.rest_variance / self.prior.noise_unit, 0.0))
+
+    @cached_property
+    def rest_variance(self) -> NDArray[np.float64]:
+        """Variance of the function beyond the frequencies of the set, of each output.
+
+        The rows cannot tell it from noise, so it is no more than the noise that they show.
+        """
+        if not self.rest_share:
+            return np.zeros(self.n_outputs)
+        rest = self.rest_share * self.prior.truncation_error(self.parameters, self.index_set)
+        most = np.where(self.parameters.entry(NOISE).learned, self.prior.typical_noise(self.parameters), np.inf)
+        return np.minimum(rest, _MOST_OF_NOISE * most)
 
     @cached_property
     def kernel(self) -> TorusKernel:
@@ -303,13 +325,18 @@ class FittedTorusGP:
         return values + self.plain(X) @ weights[self.n_fourier :] if self.prior.columns else values
 
     def mean_and_variance(self, X: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Posterior mean and variance of the function, each of shape (n_samples, n_outputs)."""
-        return self.mean_and_variance_at(self.prior.torus.coordinates(X, self.parameters.period), self.plain(X))
+        """Posterior mean and variance of the function, each of shape (n_samples, n_outputs).
+
+        The variance counts what the set leaves out.
+        """
+        coordinates = self.prior.torus.coordinates(X, self.parameters.period)
+        mean, variance = self.mean_and_variance_at(coordinates, self.plain(X))
+        return mean, variance + self.rest_variance
 
     def mean_and_variance_at(
         self, coordinates: NDArray[np.float64], plain: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The same from coordinates on the axes, and plain columns in the units of the model."""
+        """The same from coordinates on the axes, and plain columns in the units of the model, of the set alone."""
         phases, predictor = self._located_at(coordinates)
         mean, variance = np.empty((len(phases), self.n_outputs)), np.empty((len(phases), self.n_outputs))
         for output in range(self.n_outputs):
@@ -332,7 +359,10 @@ class FittedTorusGP:
         return [self.posterior.covariance(output)[:, self.n_fourier :] for output in range(self.n_outputs)]
 
     def covariance(self, X: NDArray[Any]) -> NDArray[np.float64]:
-        """Posterior covariance of the function between all points, shape (n_samples, n_samples, n_outputs)."""
+        """Posterior covariance of the function between all points, shape (n_samples, n_samples, n_outputs).
+
+        What the set leaves out is of high frequencies: it counts as uncorrelated between points.
+        """
         self.warn_beyond(X)
         (phases, predictor), plain = self._located(X), self.plain(X)
         result = np.stack([predictor.covariance(phases, output) for output in range(self.n_outputs)], axis=-1)
@@ -341,7 +371,7 @@ class FittedTorusGP:
             for output, covariance in enumerate(self._plain_covariance):
                 beside = predictor.mean(phases, covariance[:n]) @ plain.T
                 result[..., output] += beside + beside.T + plain @ covariance[n:] @ plain.T
-        return result
+        return result + np.eye(len(X))[..., None] * self.rest_variance
 
     def warn_beyond(self, X: NDArray[Any]) -> None:
         """Warn of points that lie together beyond a range, where they are one point of the circle."""

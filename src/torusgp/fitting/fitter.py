@@ -23,7 +23,7 @@ from torusgp.fitting.parameters import Parameters
 from torusgp.fitting.periods import PeriodSearch, PeriodSetup, set_up_period
 from torusgp.fitting.prior import NOISE, Prior, Spread, scale_name
 from torusgp.fitting.problem import LEARNABLE, Problem, Settings, spread_of_rows, spread_of_statistics
-from torusgp.fitting.rows import Rows, RowSource, transform_tolerance, warn_of_phases
+from torusgp.fitting.rows import Rows, RowSource, choose_rows, transform_tolerance, warn_of_phases
 from torusgp.fitting.schedule import MAX_COMPONENTS
 from torusgp.fitting.selection import relearned
 from torusgp.kernels.index_sets import IndexSet, from_frequencies
@@ -36,6 +36,7 @@ _PERIOD_ROWS = 100_000  # rows on which a period is learned: each step of it pas
 _UNKNOWN_ROWS = 10**9  # what a source is taken to have that does not know: the more, the more exact the transforms
 # how far the statistics of a stream reach beyond the sample's set; elsewhere every column costs
 _MARGIN = {"finufft": 2.0}
+_CHOOSING = 10  # of so many rows one helps to choose frequencies, if more than a sample of a source helps
 _POOL = 200  # frequencies, beside those of the first rows, from which rows that come later may choose
 _ROOM_COLUMNS = 401  # up to here a set is cheap enough to be doubled, for length scales that are less likely
 FEW_ROWS = 300  # up to here what is uncertain of the learned parameters is worth integrating over
@@ -169,15 +170,25 @@ class Fitter:
         setup: PeriodSetup,
         period_std: NDArray[np.float64] | None,
     ) -> tuple[Preliminary, RowSource]:
-        """Learn the set itself, with given periods."""
-        learned = problem.selection(rows).learn(start, problem.budget())
+        """Learn the set itself, with given periods; of very many rows some choose it, and all learn the rest."""
+        some = rows
+        if len(rows) > SAMPLE_ROWS:
+            some = rows.take(np.sort(choose_rows(len(rows), max(SAMPLE_ROWS, len(rows) // _CHOOSING))))
+        selection, budget = problem.selection(some), problem.budget()
+        learned, source = selection.learn(start, budget), problem.source(rows)
+        if some is not rows:  # which show more than the others do
+            n_more = min(_POOL, (budget - learned.index_set.n_components) // 2)
+            pool, before = selection.pool(learned, n_more).to_index_set(), learned.parameters
+            learned = relearned(
+                source.covering(pool, before), problem.prior, self.settings.intercept, learned, before, budget
+            )
         extent = _extent(self.model, rows, learned)
         outcome = Preliminary(self.model, learned, setup.nyquist, period_std, setup.search, extent)
-        return outcome, problem.source(rows)
+        return outcome, source
 
     def _with_leftover(self, problem: Problem, rows: Rows, source: RowSource, learned: Learned) -> Learned:
         """Learn again if the residuals still show something: a small set makes long length scales look right."""
-        some = rows.take(_choose(len(rows), min(len(rows), _SUBSAMPLE)))
+        some = rows.take(choose_rows(len(rows), min(len(rows), _SUBSAMPLE)))
         left = problem.leftover(some, source, learned)
         if left is None or left.share < _CLEAR_SHARE:
             return learned
@@ -191,8 +202,7 @@ class Fitter:
             again = max(attempts, key=lambda one: one.log_evidence)
             if again.log_evidence > learned.log_evidence:
                 learned, left = again, problem.leftover(some, source, again)
-        still = left is not None and left.share > _CLEAR_SHARE
-        return replace(learned, left_over=left.frequency) if left is not None and still else learned
+        return learned if left is None or left.share <= _CLEAR_SHARE else replace(learned, left_over=left.frequency)
 
     def _with_room(self, problem: Problem, source: RowSource, learned: Learned, n_rows: float) -> Learned:
         """Learn once more on a larger set, if shorter length scales than the most likely ones will have their say."""
@@ -310,7 +320,7 @@ class Fitter:
         if self.settings.index_set == "learned":
             selection = problem.selection(rows)
             learned = selection.learn(start, problem.budget())
-            wanted = selection.pool(learned, learned.index_set.n_components + _POOL).to_index_set()
+            wanted = selection.pool(learned, len(learned.index_set.frequencies) + _POOL).to_index_set()
         else:
             learned = problem.learn(source, start)
             wanted = learned.index_set
@@ -401,6 +411,7 @@ class Fitter:
             settings.compute,
             moments,
             centre=centre,
+            rest_share=0.0 if moments is not None else self._rest_share(learned),
         )
         if not spread.is_known and settings.learn & set(LEARNABLE[:3]):
             signal = fitted.prior.signal_variances(parameters).sum(axis=0)[0]
@@ -435,6 +446,11 @@ class Fitter:
             return possible and 1 < n_rows <= FEW_ROWS
         return bool(settings.integrate)
 
+    def _rest_share(self, learned: Learned) -> float:
+        """Share of the prior variance outside the set that the function may have: all, where the set is too small."""
+        too_small = self.model.has_trend or (learned.capped and self.settings.is_automatic)
+        return 1.0 if too_small and self.settings.index_set == "adaptive" else learned.rest_share
+
     def _centre(self, prior: Prior, parameters: Parameters, spread: Spread) -> NDArray[np.float64]:
         """Where learning starts, in logarithms: around it the learned parameters are expected."""
         start = self.settings.start(prior, parameters.period, spread)
@@ -448,11 +464,6 @@ def _extent(model: Model, rows: Rows, learned: Learned) -> NDArray[np.float64] |
     """Extents of the inputs behind the axes."""
     period = learned.parameters.period
     return InputSpace(model.torus.sharing(period), period).extent(rows.X)
-
-
-def _choose(n_rows: int, size: int) -> NDArray[np.int64]:
-    """Some of the rows, always the same."""
-    return np.random.default_rng(0).choice(n_rows, size, replace=False)
 
 
 def _restricted(period: NDArray[np.float64], where: NDArray[np.int64]) -> NDArray[np.float64]:

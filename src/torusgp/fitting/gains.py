@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from torusgp.engine.backends import make_predictor
 from torusgp.engine.basis import columns
 from torusgp.engine.inference import Evidence
 from torusgp.engine.statistics import SufficientStatistics
@@ -26,7 +28,6 @@ from torusgp.kernels.index_sets import IndexSet
 from torusgp.kernels.product import to_phases
 
 _BATCH = 512  # frequencies whose columns are held at once
-_ROW_BLOCK = 2**13  # rows whose columns are held at once
 _SHORTLIST = 3  # times as many candidates as are wanted are looked at exactly
 _FEW_ROWS = 8000  # rows, at least, on which the overlap with the model is computed
 _FEWER_ROWS = 1000  # rows that tell how long the columns of candidates are
@@ -150,6 +151,10 @@ class Model:
         return self.prior.variances(self.parameters, frequencies)
 
 
+def _on_cpu(frequencies: NDArray[np.int64]) -> Any:
+    return make_predictor("dense", frequencies, None, 1)
+
+
 @dataclass(frozen=True)
 class RowModel(Model):
     """A model of rows at hand, in random order."""
@@ -170,15 +175,13 @@ class RowModel(Model):
         spread = np.sqrt(np.average((self.rows.plain - mean) ** 2, axis=0, weights=precision))
         return np.asarray((rows.plain - mean) / np.where(spread > 0, spread, 1.0))
 
-    def residuals(self, rows: Rows) -> NDArray[np.float64]:
+    def residuals(self, rows: Rows, predictor_of: Callable[[NDArray[np.int64]], Any] = _on_cpu) -> NDArray[np.float64]:
         """Targets of rows less their posterior means, shape (n_rows, n_outputs)."""
-        weights = np.stack([result.weights for result in self.results], axis=1)
+        weights, n = np.stack([result.weights for result in self.results], axis=1), self.index_set.n_components
         offset = np.average(self.rows.y, axis=0, weights=self.rows.precision) if self.center else 0.0
-        residuals = rows.y - offset
-        for start in range(0, len(rows), _ROW_BLOCK):
-            some = slice(start, start + _ROW_BLOCK)
-            residuals[some] -= self.columns(rows.take(some)) @ weights
-        return residuals
+        phases = to_phases(rows.X, self.parameters.period)
+        fourier = predictor_of(self.index_set.frequencies).mean(phases, weights[:n])
+        return np.asarray(rows.y - offset - fourier - self.plain_columns(rows) @ weights[n:])
 
 
 def _batches(patterns: Patterns) -> Iterator[tuple[NDArray[np.int64], int]]:
@@ -278,7 +281,7 @@ class _Look:
 
     def rough_gains(self) -> NDArray[np.float64]:
         """Gains of all candidates if the model had nothing of them."""
-        weighted = self._precision * self._model.residuals(self._model.rows)
+        weighted = self._precision * self._model.residuals(self._model.rows, self._predictor)
         result, some = np.empty(len(self._patterns)), slice(0, _FEWER_ROWS)
         for chosen, size in _batches(self._patterns):
             frequencies = self._patterns.frequencies(chosen)

@@ -62,6 +62,8 @@ class Learned:
         By how much evidence makes the noise too small, where it chose the frequencies.
     left_over : ndarray of int, shape (dimension,), optional
         Frequency that the residuals show clearly, whatever length scales were tried.
+    rest_share : float, default=0.0
+        Of the prior variance outside the set that the function is taken to have there.
     """
 
     parameters: Parameters
@@ -72,6 +74,7 @@ class Learned:
     rounds: tuple[Round, ...] = ()
     noise_factor: NDArray[np.float64] | None = None
     left_over: NDArray[np.int64] | None = None
+    rest_share: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,11 @@ _TRANSFORM_AXES = 3  # up to here a transform gives all frequencies at once
 _SURE = 5.0  # log evidence, beyond that of chance among so many frequencies, from which something is left
 _TOLERANCE = 1e-9  # of the transform
 _BATCH = 512  # frequencies whose columns are held at once
+_MORE_ROWS, _MOST_LIKELY = 10_000, 4000  # rows and candidates that tell how much of the prior they do not have
+_CLEAR = (
+    3.0  # log evidence from which they have some of it: a tiny share of a prior that expects very much may be chance
+)
+_SHARES = np.geomspace(1e-6, 1.0, 61)
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,33 @@ def find_leftover(model: RowModel, highest: NDArray[np.float64] | None = None) -
     squares = (precision[:, None] * residuals**2).sum(axis=0)
     share = float((2 * powers[best] / (total * np.where(squares > 0, squares, np.inf))).max())
     return Leftover(candidates.values[best], gain, share) if gain > _SURE else None
+
+
+def shown_share(model: RowModel, candidates: Patterns) -> float:
+    r"""Share of the prior variance of frequencies outside a model that its residuals show there.
+
+    A set that the data chose leaves out what is weaker than the prior says. If all candidates together had the share
+    :math:`r` of their prior variances :math:`\lambda_k`, they would add :math:`\sum_k z_k^2 a_k / 2 (1 + a_k) -
+    \log(1 + a_k)` to the log evidence, :math:`a_k = r \lambda_k \sum_n p_n / 2 s^2`. The best share is returned, or
+    none if it is not clear that there is any.
+    """
+    firsts = np.cumsum(candidates.sizes) - candidates.sizes
+    variances = model.variances(candidates.frequencies())[1::2][firsts]  # (n_candidates, n_outputs)
+    likely = np.argsort(-variances.sum(axis=1), kind="stable")[:_MOST_LIKELY]
+    likely = likely[candidates.sizes[likely] == 1]
+    if not len(likely):
+        return 0.0
+    rows, noise = model.rows.take(slice(0, _MORE_ROWS)), model.parameters[NOISE]
+    free = 1 - min(0.9, model.index_set.n_components / len(model.rows))  # of the residuals' directions
+    powers = _powers(
+        to_phases(rows.X, model.parameters.period), rows.precision, model.residuals(rows), candidates.take(likely)
+    )
+    information = free * rows.precision.sum() / (2 * noise)
+    gains = []
+    for share in _SHARES:
+        ratio = share * variances[likely] * information
+        gains.append(float((powers / noise**2 * ratio / (2 * information * (1 + ratio)) - np.log1p(ratio)).sum()))
+    return float(_SHARES[int(np.argmax(gains))]) if max(gains) > _CLEAR else 0.0
 
 
 def _seen_on_grids(

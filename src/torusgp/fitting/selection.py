@@ -19,6 +19,7 @@ from torusgp.engine.inference import evidences
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.fitting.gains import Model, RowGains, RowModel, SumGains, paying
 from torusgp.fitting.learning import Learned, Round, maximise
+from torusgp.fitting.leftover import shown_share
 from torusgp.fitting.parameters import Parameters
 from torusgp.fitting.prior import NOISE, Prior
 from torusgp.fitting.rows import Rows, RowSource
@@ -205,13 +206,14 @@ class Selection:
         filled, _ = self._completed(own, most)
         return max(chosen, own, filled, key=lambda one: one.score.value)
 
-    def pool(self, learned: Learned, size: int) -> Patterns:
-        """Patterns of a set and the best candidates beside it, up to so many frequencies."""
+    def pool(self, learned: Learned, n_more: int) -> Patterns:
+        """Patterns of a set and the best candidates beside it, up to so many more frequencies."""
         patterns = Patterns.of(learned.index_set.frequencies, self._prior.torus)
+        if n_more <= 0:
+            return patterns
         model = self._model(patterns, learned.parameters)
         candidates = self._candidates(model)
-        wanted = size - patterns.n_frequencies
-        return patterns + candidates.best(self._gains(candidates, model, wanted), wanted, -np.inf)
+        return patterns + candidates.best(self._gains(candidates, model, n_more), n_more, -np.inf)
 
     def scales(self, start: Parameters) -> Parameters:
         """Length scales of the first round: they let the prior have what the data show most clearly."""
@@ -245,7 +247,11 @@ class Selection:
 
     def _candidates(self, model: _ChosenModel) -> Patterns:
         candidates = Candidates.of(self._prior.torus, model.parameters.period, len(self._rows), self._highest)
-        return candidates.beside(model.patterns, lambda one: model.variances(one)[1 : 2 * len(one) - 1 : 2].max(axis=1))
+        power = np.sum([one.weights**2 for one in model.results], axis=0)
+        strengths = np.array([power[columns].sum() for columns in model.patterns.columns()])
+        return candidates.beside(
+            model.patterns, lambda one: model.variances(one)[1 : 2 * len(one) - 1 : 2].max(axis=1), strengths
+        )
 
     def _gains(self, candidates: Patterns, model: _ChosenModel, wanted: int) -> NDArray[np.float64]:
         both = (candidates + model.patterns).to_index_set()
@@ -357,7 +363,13 @@ class Selection:
         rounds = tuple(one.round for one in (*before, state.score))
         parameters = model.parameters.with_value(NOISE, model.parameters[NOISE] * factor)
         return Learned(
-            parameters, model.index_set, state.score.log_evidence, capped=capped, rounds=rounds, noise_factor=factor
+            parameters,
+            model.index_set,
+            state.score.log_evidence,
+            capped=capped,
+            rounds=rounds,
+            noise_factor=factor,
+            rest_share=shown_share(model, self._candidates(model)),
         )
 
 

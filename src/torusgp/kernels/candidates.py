@@ -23,6 +23,8 @@ from torusgp.kernels.torus import Torus
 _RADII = {1: (1000,), 2: (48, 24), 3: (12, 6, 4)}  # of the scan of low frequencies, by the number of axes
 _MANY_AXES = (4, 3, 2)  # the same for more of them: single axes, pairs, triples
 _MOST_SCANNED = 8000
+_MOST_FROM_TWO_STEPS = 5000
+_HARMONICS = (2, 3, 4, 5)
 _WHOLE = 1e-6  # relative deviation up to which a ratio of periods is a whole number
 
 
@@ -169,11 +171,26 @@ class Candidates:
         """Candidates on a torus, for a number of rows."""
         return cls(torus, _steps(torus, period), _low_frequencies(torus, n_rows), highest)
 
-    def beside(self, patterns: Patterns, variances: Callable[[NDArray[np.int64]], NDArray[np.float64]]) -> Patterns:
-        """Patterns one step from those given or from zero, and those scanned, if their prior variance is not zero."""
+    def beside(
+        self,
+        patterns: Patterns,
+        variances: Callable[[NDArray[np.int64]], NDArray[np.float64]],
+        strengths: NDArray[np.float64] | None = None,
+    ) -> Patterns:
+        """Patterns near those given or zero, and those scanned, if their prior variance is not zero.
+
+        Near is one step; of the strongest also two steps and multiples. A function of a difference of angles moves
+        along two axes at once and has nothing in between, and one of a combination of angles has its harmonics.
+        """
         dimension = self.torus.dimension
+        steps = np.vstack([self.steps, -self.steps])
         around = np.vstack([np.zeros((1, dimension), dtype=np.int64), patterns.values])
-        around = (around[:, None] + np.vstack([self.steps, -self.steps])).reshape(-1, dimension)
+        around = (around[:, None] + steps).reshape(-1, dimension)
+        if strengths is not None:
+            two = np.unique((steps[:, None] + steps).reshape(-1, dimension), axis=0)
+            strongest = patterns.values[np.argsort(-strengths, kind="stable")[: _MOST_FROM_TWO_STEPS // len(two)]]
+            harmonics = [number * strongest for number in _HARMONICS]
+            around = np.vstack([around, (strongest[:, None] + two).reshape(-1, dimension), *harmonics])
         around = around[(around[:, self.torus.kinds("category")] >= 0).all(axis=1)]
         found = Patterns.of(np.vstack([around, self.scanned.values]), self.torus).without(patterns)
         if self.highest is not None:
