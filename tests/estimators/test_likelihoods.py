@@ -1,5 +1,7 @@
 """Regressors of counts, classes, positive numbers and outliers."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -9,6 +11,7 @@ from torusgp.data.checkpoints import CheckpointError
 from torusgp.data.sources import SourceError
 from torusgp.fitting.likelihoods import NegativeBinomial, Poisson, StudentT
 from torusgp.kernels.index_sets import tensor
+from torusgp.views.selection import selection_summary
 
 NAMES = ["poisson", "negative_binomial", "gamma", "bernoulli", "student_t"]
 SET = tensor(2, 3)
@@ -22,9 +25,9 @@ def make_counts(n=600, seed=0, n_inputs=2):
     return X, rng.poisson(rate * exposure).astype(float), exposure
 
 
-def make_targets(name, X, seed=0):
+def make_targets(name, X, seed=0, function=lambda X: np.sin(2 * np.pi * X[:, 0])):
     rng = np.random.default_rng(seed)
-    f = np.sin(2 * np.pi * X[:, 0])
+    f = function(X)
     return {
         "poisson": lambda: rng.poisson(np.exp(f)),
         "negative_binomial": lambda: rng.poisson(np.exp(f) * rng.gamma(2.0, 0.5, len(X))),
@@ -133,6 +136,32 @@ def test_sums_with_slopes_can_be_fitted():
     np.testing.assert_allclose(gradient[:, 1], 1.5, atol=0.3)
     _, std = model.predict_parts(X[:5], return_std=True)
     assert (std > 0).all()
+
+
+def four_angles(X):
+    """Interactions that no small set of the prior holds."""
+    a = 2 * np.pi * X.T
+    return 0.8 * np.sin(a[0]) + 0.7 * np.cos(a[1] + 2 * a[2]) + 0.6 * np.sin(a[0] - a[3] + a[1])
+
+
+@pytest.mark.parametrize("name", ["poisson", "bernoulli", "student_t"])
+def test_the_data_choose_the_frequencies_by_default(name):
+    rng = np.random.default_rng(0)
+    X, points = rng.uniform(0, 1, (1500, 4)), rng.uniform(0, 1, (500, 4))
+    y = make_targets(name, X, function=four_angles)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = TorusGPRegressor(period=1.0, likelihood=name, n_components=101).fit(X, y)
+    assert model.index_set_.name == "learned"
+    assert selection_summary(model).rounds
+    mean, std = model.predict_latent(points, return_std=True)
+    truth = four_angles(points) * (2 if name == "bernoulli" else 1)
+    assert np.sqrt(np.mean((mean - truth) ** 2)) < 0.25 * truth.std()
+    assert np.mean(np.abs(mean - truth) < 1.96 * std) > 0.85
+    if name == "poisson":
+        halves = [(X[:700], y[:700]), (X[700:], y[700:])]
+        again = TorusGPRegressor(period=1.0, likelihood=name, n_components=101).fit(halves)
+        np.testing.assert_allclose(again.predict_latent(points), mean, atol=0.05)
 
 
 class TestRowsThatAreReadAgain:

@@ -67,7 +67,7 @@ class TorusGPClassifier(ClassifierMixin, BaseEstimator):
         *,
         period: Any = None,
         length_scale: ArrayLike = 1.0,
-        index_set: str | IndexSet = "adaptive",
+        index_set: str | IndexSet = "auto",
         n_components: int | str = "auto",
         learn: Any = ("length_scale", "signal_variance"),
         intercept: bool = True,

@@ -60,8 +60,8 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         Variance of the noise, of targets and of observed derivatives, if it is not learned.
     index_set : str or IndexSet, default="auto"
         "adaptive" for the largest coefficients, chosen anew as length scales move; "learned" for frequencies that the
-        data choose, at most ``n_components``; "auto" for "learned" where more than three axes interact, the likelihood
-        is normal and no gradient is given, else "adaptive"; the name of another function of
+        data choose, at most ``n_components``; "auto" for "learned" where more than three axes interact and no gradient
+        is given, else "adaptive"; the name of another function of
         :mod:`torusgp.kernels.index_sets`; or a set, which is used as it is.
     n_components : int or "auto", default="auto"
         Largest number of components of a set given by name. "auto" grows the set until what it leaves out is small

@@ -11,7 +11,7 @@ from torusgp.checks import check_flag
 from torusgp.engine.backends import check_n_threads
 from torusgp.fitting.fitter import Fitter
 from torusgp.fitting.latent_fitter import LatentFitter
-from torusgp.fitting.likelihoods import check_likelihood
+from torusgp.fitting.likelihoods import Likelihood, check_likelihood
 from torusgp.fitting.noise_models import CorrelatedNoise, WhiteNoise, check_noise
 from torusgp.fitting.problem import LEARNABLE, Settings
 from torusgp.fitting.rows import Compute
@@ -118,8 +118,8 @@ def make_fitter(estimator: Any, model: Model, learns_set: bool = False) -> Fitte
     """
     settings, likelihood = make_settings(estimator), check_likelihood(estimator.likelihood)
     is_automatic = isinstance(estimator.index_set, str) and estimator.index_set == AUTO
-    learns_set = learns_set and not likelihood.needs_passes and settings.integrate is not True
-    if is_automatic and learns_set and _interacts_widely(model, settings):
+    learns_set = learns_set and settings.integrate is not True and _interacts_widely(model, settings, likelihood)
+    if is_automatic and learns_set:
         settings = replace(settings, index_set="learned")
     if not likelihood.needs_passes:
         return Fitter(model, settings)
@@ -128,16 +128,12 @@ def make_fitter(estimator: Any, model: Model, learns_set: bool = False) -> Fitte
             f"integrate=True goes with likelihood='normal' and 'log_normal', not with {likelihood.name!r}: use "
             "integrate='auto' or False."
         )
-    if settings.index_set == "learned":
-        raise ValueError(
-            f"index_set='learned' goes with likelihood='normal' and 'log_normal', not with {likelihood.name!r}: use "
-            "index_set='adaptive'."
-        )
     return LatentFitter(model, settings, likelihood)
 
 
-def _interacts_widely(model: Model, settings: Settings) -> bool:
+def _interacts_widely(model: Model, settings: Settings, likelihood: Likelihood) -> bool:
     """Whether so many axes of given periods interact that the data choose frequencies better than the prior does."""
     orders = [min(len(term.axes), term.max_interaction or len(term.axes)) for term in model.terms]
     is_given = not (model.moving.any() or np.isnan(model.period).any())
-    return max(orders, default=0) > FEW_AXES and is_given and set(LEARNABLE[:3]) <= settings.learn
+    learned = LEARNABLE[:2] if likelihood.needs_passes else LEARNABLE[:3]  # the noise is of the likelihood, or learned
+    return max(orders, default=0) > FEW_AXES and is_given and set(learned) <= settings.learn

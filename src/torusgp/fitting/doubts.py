@@ -97,7 +97,7 @@ def _left_over_message(torus: Torus, learned: Learned) -> str:
 def _more_would_help(fitted: FittedTorusGP, settings: Settings, nyquist: NDArray[np.float64] | None) -> bool:
     """Whether a given number of components was too small; what a grid cannot show needs no more of them."""
     n_components = settings.n_components
-    if settings.index_set == "learned":  # what the prior leaves out was left out by the data
+    if "learned" in (settings.index_set, fitted.index_set.name):  # what the prior leaves out was left out by the data
         return False
     if not fitted.statistics.n_samples:  # nothing is known of the noise of values
         return False

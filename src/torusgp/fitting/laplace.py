@@ -8,7 +8,7 @@ third derivatives enter since the mode moves with the hyperparameters.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -35,6 +35,7 @@ _MOST_STEPS = 60
 _MOST_HALVINGS = 30
 _NEAR = 1.0  # gain of a step from which exact second derivatives are tried, where some have the wrong sign
 _NOTHING = 1e-150  # prior variance of a weight that is zero
+_LEAST_SHARE = 1e-8  # of the largest weight that a row has at least, where it is divided by
 _OWN_STEP = 0.02  # of the logarithm of a parameter, for its curvature
 
 
@@ -76,6 +77,35 @@ class WorkingPass:
         plain = None if rows.plain is None else (rows.plain - self.empty.units[0]) / self.empty.units[1]
         statistics.add_working(rows.X, count, count * weight, (count * weighted)[:, None], plain)
         return WorkingSums(statistics, total)
+
+
+@dataclass(frozen=True)
+class _SafeStep:
+    """Rows at a function: how often each counts, its value, the slope of its log density and a positive weight."""
+
+    count: Array
+    function: Array
+    slope: Array
+    weight: Array
+
+
+def _safe_step(rows: Rows, likelihood: Likelihood, latent: Latent) -> _SafeStep:
+    y, f = rows.y[:, 0], latent(rows)
+    count = np.ones(len(rows)) if rows.sample_weight is None else rows.sample_weight
+    scale = 1.0 if rows.noise_scale is None else rows.noise_scale
+    return _SafeStep(
+        count, f, likelihood.derivatives(y, f, scale).first, np.asarray(likelihood.safe_weights(y, f, scale))
+    )
+
+
+def as_normal_rows(rows: Rows, likelihood: Likelihood, latent: Latent, unit: float) -> Rows:
+    """Rows of normal noise with the Newton step of rows at a function: what is chosen for these suits those.
+
+    Their noise variance is ``unit`` times the squares of their noise scales.
+    """
+    step = _safe_step(rows, likelihood, latent)
+    weight = np.maximum(step.weight, _LEAST_SHARE * step.weight.max())
+    return replace(rows, y=(step.function + step.slope / weight)[:, None], noise_scale=1 / np.sqrt(unit * weight))
 
 
 @dataclass
@@ -225,14 +255,12 @@ class Laplace:
         unit: float,
     ) -> RowStatistics:
         """What sums with safe weights would say of few rows, as rows."""
-        y, f = rows.y[:, 0], latent(rows)
-        count = np.ones(len(rows)) if rows.sample_weight is None else rows.sample_weight
-        scale = 1.0 if rows.noise_scale is None else rows.noise_scale
-        weight = likelihood.safe_weights(y, f, scale)
-        weighted = weight * (f - self.offset) + likelihood.derivatives(y, f, scale).first
+        step = _safe_step(rows, likelihood, latent)
         columns = basis_columns(to_phases(rows.X, parameters.period), index_set.frequencies)
         if rows.plain is not None:
             columns = np.hstack([columns, (rows.plain - self.units[0]) / self.units[1]])
+        count, weight = step.count, step.weight
+        weighted = weight * (step.function - self.offset) + step.slope
         return working_rows(columns, count, count * weight, (count * weighted)[:, None], unit)
 
     def _variances(self, parameters: Parameters, index_set: IndexSet) -> Array:

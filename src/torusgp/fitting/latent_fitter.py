@@ -16,7 +16,7 @@ from torusgp.engine.working import WorkingStatistics
 from torusgp.fitting.advice import advise
 from torusgp.fitting.doubts import warn_of_fit
 from torusgp.fitting.fitter import Fit, Fitter
-from torusgp.fitting.laplace import COARSE, FINE, Gradient, Laplace, Mode, WorkingSums
+from torusgp.fitting.laplace import COARSE, FINE, Gradient, Laplace, Mode, WorkingSums, as_normal_rows
 from torusgp.fitting.latent import Latent, LatentTorusGP, scaled
 from torusgp.fitting.learning import Learned, maximise
 from torusgp.fitting.likelihoods import Likelihood
@@ -25,11 +25,12 @@ from torusgp.fitting.prior import NOISE, Spread
 from torusgp.fitting.problem import Problem
 from torusgp.fitting.row_passes import RowPasses
 from torusgp.fitting.rows import Rows, RowSource, transform_tolerance, warn_of_phases
-from torusgp.fitting.schedule import limited_blas
+from torusgp.fitting.schedule import first_columns, limited_blas
 from torusgp.kernels.index_sets import IndexSet
 
 Array = NDArray[np.float64]
 
+_CHOOSING_ROWS = 40_000  # on which an index set is learned, at most
 SCOUT_ROWS = 10_000  # rows on which length scales and the number of components are first looked for
 _WORKING_ROUNDS = 4
 _EXACT_ROUNDS = 15
@@ -86,6 +87,8 @@ class LatentFitter(Fitter):
 
     def fit_rows(self, rows: Rows, start: Progress | None = None) -> Fit:
         """Fit rows in memory, from where a fit of similar ones has ended."""
+        if self.settings.index_set == "learned":
+            return self._with_learned_set(rows, start, lambda fitter, progress: fitter.fit_rows(rows, progress))
         if len(rows) <= 2 * SCOUT_ROWS:
             rows = rows.merged()
         return self.fit_passes(RowPasses(rows), rows, complete=True, start=start)
@@ -113,6 +116,10 @@ class LatentFitter(Fitter):
         note : callable, optional
             Takes the progress after every pass.
         """
+        if self.settings.index_set == "learned":
+            return self._with_learned_set(
+                sample, start, lambda fitter, progress: fitter.fit_passes(passes, sample, complete, progress, note)
+            )
         self._check_size(passes.n_rows or len(sample), 1)
         warn_of_phases(sample.X, self.model.torus, self.model.period)
         problem, offset, units, likelihood = self._set_up(sample, passes.n_rows)
@@ -152,6 +159,33 @@ class LatentFitter(Fitter):
             )
         warn_of_fit(fitted, learned, self.settings, None)
         return Fit(self.model, fitted, learned)
+
+    def _with_learned_set(
+        self, sample: Rows, start: Progress | None, fit: Callable[[LatentFitter, Progress], Fit]
+    ) -> Fit:
+        """Choose the set on rows in memory, as for normal noise, and fit on it.
+
+        Targets and weights are those of Newton's method at a mode on few components.
+        """
+        rounds: tuple[Any, ...] = ()
+        if start is None:
+            some = sample.sample(_CHOOSING_ROWS)
+            few = replace(self.settings, most_components=first_columns(self.model.torus.dimension))
+            problem, offset, units, likelihood = LatentFitter(self.model, few, self.likelihood)._set_up(some, len(some))
+            laplace = Laplace(RowPasses(some), problem.prior, few.compute, offset, units, self.likelihood.learned)
+            scout = _Learner(laplace, problem, len(some))
+            parameters = problem.start(self.model.period)
+            mode = scout.learn(parameters, likelihood, laplace.constant(), True, None)
+            problem = self._set_up(some, len(some))[0]
+            unit = float(parameters[NOISE][0])
+            rows = as_normal_rows(some, mode.likelihood, mode.latent, unit)
+            chosen = problem.selection(rows).learn(problem.start(self.model.period), problem.budget())
+            parameters, rounds = chosen.parameters.with_value(NOISE, parameters[NOISE]), chosen.rounds
+            index_set = IndexSet(chosen.index_set.frequencies, None, "learned")
+            start = Progress(parameters, index_set, mode.likelihood, mode.latent)
+        fitter = LatentFitter(self.model, replace(self.settings, index_set=start.index_set), self.likelihood, self._cap)
+        found = fit(fitter, start)
+        return replace(found, learned=replace(found.learned, rounds=rounds))
 
     def _set_up(self, sample: Rows, n_rows: int | None) -> tuple[Problem, float, Any, Likelihood]:
         """Constant, spreads and starting values from rows in memory."""
@@ -253,7 +287,11 @@ class _Learner:
             likelihood, latent, sums = self._first_mode(start, likelihood, latent, safe)
         for number in range(rounds):
             provider = _Provider(self, likelihood, latent, None if safe else sums, safe)
-            learned = self.problem.learn(provider, start, search=search and number == 0, first=first)
+            chosen = self.problem.settings.index_set
+            is_learned = isinstance(chosen, IndexSet) and chosen.name == "learned"  # for the circles that lines have
+            learned = self.problem.learn(
+                provider, start, search=search and number == 0, first=first, circles_move=not is_learned
+            )
             self.capped = learned.capped
             before, mode = (
                 mode,
