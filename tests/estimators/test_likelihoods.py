@@ -164,6 +164,16 @@ def test_the_data_choose_the_frequencies_by_default(name):
         np.testing.assert_allclose(again.predict_latent(points), mean, atol=0.05)
 
 
+def test_few_rows_have_the_prior_s_own_frequencies_and_weights_are_repetitions():
+    X, y, _ = make_counts(30, n_inputs=4)
+    weight = np.random.default_rng(1).integers(1, 4, 30)
+    options = {"period": 1.0, "likelihood": "poisson", "n_components": 41}
+    weighted = TorusGPRegressor(**options).fit(X, y, sample_weight=weight)
+    repeated = TorusGPRegressor(**options).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    assert weighted.index_set_.name == "adaptive"
+    np.testing.assert_allclose(weighted.predict_latent(X), repeated.predict_latent(X), atol=1e-6)
+
+
 class TestRowsThatAreReadAgain:
     @staticmethod
     def chunks(X, y, exposure, size=150):

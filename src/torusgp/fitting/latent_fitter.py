@@ -26,10 +26,12 @@ from torusgp.fitting.problem import Problem
 from torusgp.fitting.row_passes import RowPasses
 from torusgp.fitting.rows import Rows, RowSource, transform_tolerance, warn_of_phases
 from torusgp.fitting.schedule import first_columns, limited_blas
+from torusgp.fitting.selection import FEWEST_ROWS
 from torusgp.kernels.index_sets import IndexSet
 
 Array = NDArray[np.float64]
 
+_SOME_ROWS = 10_000  # among which there have to be as many different ones as learning a set takes
 _CHOOSING_ROWS = 40_000  # on which an index set is learned, at most
 SCOUT_ROWS = 10_000  # rows on which length scales and the number of components are first looked for
 _WORKING_ROUNDS = 4
@@ -87,7 +89,7 @@ class LatentFitter(Fitter):
 
     def fit_rows(self, rows: Rows, start: Progress | None = None) -> Fit:
         """Fit rows in memory, from where a fit of similar ones has ended."""
-        if self.settings.index_set == "learned":
+        if self._learns_set(rows):
             return self._with_learned_set(rows, start, lambda fitter, progress: fitter.fit_rows(rows, progress))
         if len(rows) <= 2 * SCOUT_ROWS:
             rows = rows.merged()
@@ -116,7 +118,7 @@ class LatentFitter(Fitter):
         note : callable, optional
             Takes the progress after every pass.
         """
-        if self.settings.index_set == "learned":
+        if self._learns_set(sample):
             return self._with_learned_set(
                 sample, start, lambda fitter, progress: fitter.fit_passes(passes, sample, complete, progress, note)
             )
@@ -159,6 +161,10 @@ class LatentFitter(Fitter):
             )
         warn_of_fit(fitted, learned, self.settings, None)
         return Fit(self.model, fitted, learned)
+
+    def _learns_set(self, rows: Rows) -> bool:
+        """Whether a set is to be learned, of rows that are enough to spare some; else it is the prior's."""
+        return self.settings.index_set == "learned" and len(rows.take(slice(0, _SOME_ROWS)).merged()) >= FEWEST_ROWS
 
     def _with_learned_set(
         self, sample: Rows, start: Progress | None, fit: Callable[[LatentFitter, Progress], Fit]

@@ -33,7 +33,7 @@ _GROWTH = 1.7  # of the number of frequencies, from round to round
 _STEPS, _FEW_STEPS = 25, 12  # of learning in a round, with few and with many components
 _MANY_COLUMNS = 900
 _BLOCKS, _EVERY = 50, 5  # rows, in their order, are so many blocks, of which every fifth takes no part in choosing
-_FEWEST_ROWS = 50  # with fewer rows too few can be spared to tell anything
+FEWEST_ROWS = 50  # with fewer rows too few can be spared to tell anything
 _SCOUTED_ROWS = 5000  # that tell length scales of the prior's own set
 _MOST_CHECKED = 4000  # rows that take no part and are predicted
 _PATIENCE = 2  # rounds without a better density that end the growth
@@ -85,7 +85,7 @@ def split(rows: Rows) -> tuple[Rows, Rows]:
     Rows of a series resemble those before and after them, so that single rows would tell nothing new.
     """
     spared = np.arange(len(rows)) * _BLOCKS // len(rows) % _EVERY == _EVERY // 2
-    if len(rows) < _FEWEST_ROWS:
+    if len(rows) < FEWEST_ROWS:
         spared[:] = False
     order = np.random.default_rng(0)
     return rows.take(order.permutation(np.flatnonzero(~spared))), rows.take(order.permutation(np.flatnonzero(spared)))
