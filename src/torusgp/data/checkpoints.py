@@ -1,4 +1,4 @@
-"""Passes over a source that can be taken up again after a crash, counting every row exactly once.
+"""Passes over a source that can be resumed after a crash, counting every row exactly once.
 
 A checkpoint is one file (see :mod:`torusgp.storage.archives`) that holds the sums so far and the number of chunks they
 are made of. It is replaced as a whole, so there is always a good one. Before a pass goes on, the chunks that were
@@ -83,7 +83,7 @@ def _lock(place: Path, path: Any) -> int | None:
 
 
 class Checkpoint:
-    """Where a pass over a source stands, in a file.
+    """Position of a pass over a source, kept in a file.
 
     Parameters
     ----------

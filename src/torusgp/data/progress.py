@@ -1,4 +1,4 @@
-"""How far a long pass over rows has come, in one line that is written again and again."""
+"""Progress of a long pass over rows, in one line that is rewritten."""
 
 import sys
 import time
@@ -54,7 +54,7 @@ class ProgressBar:
         return self
 
     def __call__(self, n_rows):
-        """Show that so many rows have been counted."""
+        """Show the number of rows counted so far."""
         self._last = time.monotonic(), n_rows
         if self._first is None:
             self._first = self._last

@@ -159,12 +159,12 @@ class FittedAttributes:
 
     @property
     def coef_(self) -> NDArray[np.float64]:
-        """Posterior mean of the weights of the unweighted columns."""
+        """Posterior mean of the weights of the basis functions."""
         return self._squeeze(self.fitted_.posterior.weights)
 
     @property
     def prior_variance_(self) -> NDArray[np.float64]:
-        """Prior variances of the weights of the unweighted columns."""
+        """Prior variances of the weights of the basis functions."""
         return self._squeeze(self.fitted_.prior_variances)
 
     @property

@@ -86,7 +86,7 @@ def go_on_from(model: Any, X: Any, y: Any, scale: Any, time: Any) -> FittedTorus
 
 
 def check_alone(noise: Any, refused: dict[str, bool]) -> None:
-    """Raise if correlated noise is asked for beside something that it does not go with."""
+    """Raise if correlated noise is combined with something that it does not support."""
     for what, is_there in refused.items():
         if is_there:
-            raise ValueError(f"noise={noise!r} does not go with {what}.")
+            raise ValueError(f"noise={noise!r} cannot be combined with {what}.")

@@ -1,4 +1,4 @@
-"""Bayesian linear regression on the columns of any transformer, with the inference of the torus regressor."""
+"""Bayesian linear regression on the features of any transformer, with the inference of the torus regressor."""
 
 import warnings
 
@@ -90,7 +90,7 @@ class BayesianFeatureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return tags
 
     def fit(self, X, y, sample_weight=None):
-        """Gather the statistics of the columns and learn the variances.
+        """Gather the statistics of the features and learn the variances.
 
         Parameters
         ----------

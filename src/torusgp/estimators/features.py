@@ -218,7 +218,7 @@ def _make_set(estimator: Any, kernel: TorusKernel, model: Model) -> IndexSet:
 
 
 def _phase_names(names):
-    """Tell the phases of one input that is used several times apart."""
+    """Distinct names for the phases of one input that is used several times."""
     repeated = {name for name in names if names.count(name) > 1}
     return [f"{name}[{d}]" if name in repeated else name for d, name in enumerate(names)]
 

@@ -277,7 +277,7 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         if time is not None:
             raise ValueError(f"time is for rows whose noise is correlated, but noise is {self.noise!r}.")
         if observed.is_given and (self.noise_kernel is not None or likelihood.needs_passes):
-            raise ValueError("gradient goes with likelihood='normal' and without noise_kernel: leave one of them out.")
+            raise ValueError("gradient needs likelihood='normal' and no noise_kernel: leave one of them out.")
         if is_dask(X_gradient) and not is_dask(X):
             raise ValueError(
                 "X_gradient is a Dask collection, but X is not: make both of them collections, or X_gradient an array, "

@@ -125,7 +125,7 @@ def make_fitter(estimator: Any, model: Model, learns_set: bool = False) -> Fitte
         return Fitter(model, settings)
     if settings.integrate is True:
         raise ValueError(
-            f"integrate=True goes with likelihood='normal' and 'log_normal', not with {likelihood.name!r}: use "
+            f"integrate=True needs likelihood='normal' or 'log_normal', not {likelihood.name!r}: use "
             "integrate='auto' or False."
         )
     return LatentFitter(model, settings, likelihood)

@@ -95,7 +95,7 @@ def test_a_device_needs_torch(name, device):
 def test_a_device_that_is_not_there_is_refused():
     check_device("cpu")
     for backend in ("auto", "torch"):
-        with pytest.raises(ValueError, match=r"device='cuda:99' is not there"):
+        with pytest.raises(ValueError, match=r"device='cuda:99' is not available"):
             choose_backend(backend, tensor(2, 2).frequencies, 10, "cuda:99")
 
 

@@ -345,7 +345,7 @@ def test_unknown_device(name):
 
 def test_an_absent_gpu_is_named():
     with pytest.raises(
-        ValueError, match=r"device='cuda:99' is not there: PyTorch .* sees \d+ GPU\(s\)\. Use device=No"
+        ValueError, match=r"device='cuda:99' is not available: PyTorch .* sees \d+ GPU\(s\)\. Use device=No"
     ):
         resolve_device("cuda:99")
 

@@ -53,7 +53,7 @@ class ArraySource(Source):
         return type(array).__name__ if path is None else str(path)
 
     def chunks(self, skip=0):
-        """Iterate over the chunks, but for the first few."""
+        """Iterate over the chunks, except the first few."""
         checker = Checker(self.names)
         for number in range(skip, len(self._starts)):
             yield self._read(checker, number)

@@ -1,4 +1,4 @@
-"""What every source of rows has in common: chunks in a fixed order, and samples."""
+"""Base class of sources: chunks in a fixed order, and samples."""
 
 from abc import ABC, abstractmethod
 
@@ -28,7 +28,7 @@ class Source(ABC):
 
     @abstractmethod
     def chunks(self, skip=0):
-        """Iterate over the chunks, but for the first few."""
+        """Iterate over the chunks, except the first few."""
 
     @abstractmethod
     def sample(self, n_rows):

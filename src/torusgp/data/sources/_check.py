@@ -1,4 +1,4 @@
-"""What a source reads is turned into numbers, or an error says where the trouble is."""
+"""Checks what a source reads: it becomes numbers, or an error names the place."""
 
 import numpy as np
 

@@ -57,7 +57,7 @@ class ChunkSource(Source):
             yield chunk.copy() if len(chunk) < CHUNK_ROWS else chunk
 
     def chunks(self, skip=0):
-        """Iterate over the chunks, but for the first few, which are read too."""
+        """Iterate over the chunks, except the first few, which are read too."""
         if self._started:
             if isinstance(self._chunks, Iterator):
                 raise SourceError("An iterator of chunks can be read once: give a list, or a function that opens it.")

@@ -43,7 +43,7 @@ class CsvSource(Source):
         self.n_outputs, self.y_ndim = len(self._columns.targets), 1 if isinstance(target, str) else 2
 
     def chunks(self, skip=0):
-        """Iterate over the chunks, but for the first few, which are not parsed."""
+        """Iterate over the chunks, except the first few, which are not parsed."""
         checker = Checker(self.names, self._columns.targets)
         number = 0
         try:
@@ -61,7 +61,7 @@ class CsvSource(Source):
             raise SourceError(f"{', '.join(map(str, self._files))} has no rows below the header.")
 
     def _find_decimal(self, block):
-        """Sign before the decimals of a file, from its first rows."""
+        """Decimal separator of a file, from its first rows."""
         if self._decimal != AUTO or block.delimiter == ",":
             return "." if self._decimal == AUTO else self._decimal
         self._read(block, AUTO)  # raises if it is not plain

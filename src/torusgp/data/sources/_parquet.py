@@ -78,7 +78,7 @@ class ParquetSource(Source):
             first_row += size
 
     def chunks(self, skip=0):
-        """Iterate over the chunks, but for the first few."""
+        """Iterate over the chunks, except the first few."""
         return self._read(range(skip, len(self._places)))
 
     def _read(self, numbers):

@@ -66,7 +66,7 @@ def as_written(frame, name, path):
 
 
 def is_comma_separated(path):
-    """Whether commas part the columns of a file, or may have any meaning, as in tables that are no text files."""
+    """Whether commas separate the columns of a file, or may have any meaning, as in tables that are not text."""
     return not is_text(path) or to_text_file(path).delimiter == ","
 
 
@@ -78,7 +78,7 @@ def _check_file(path):
         raise TableError(f"{path} is not a file.")
     if not is_text(path) and not path.name.lower().endswith(PARQUET_SUFFIXES):
         kinds = ", ".join((*TEXT_SUFFIXES, *PARQUET_SUFFIXES))
-        raise TableError(f"{path} is of no known kind: save it as one of {kinds}.")
+        raise TableError(f"{path} has an unknown ending: save it as one of {kinds}.")
     if not path.stat().st_size:
         raise TableError(f"{path} is empty.")
 

@@ -94,13 +94,13 @@ def holds_numbers(frame, name):
 
 
 def check_decimal(decimal):
-    """Raise if a sign before decimals is none that is known."""
+    """Raise if a decimal separator is unknown."""
     if decimal not in (AUTO, ".", ","):
         raise ValueError(f"decimal (--decimal) must be a point, a comma or 'auto', got {decimal!r}.")
 
 
 def comma_column(frame):
-    """Name of a column of numbers some of whose commas cannot part thousands; None if there is none."""
+    """Name of a column of numbers some of whose commas cannot separate thousands; None if there is none."""
     for name in frame.columns:
         column = frame[name].dropna()
         if column.dtype.kind != "O" or not len(column) or not _COMMA_NUMBER.fullmatch(str(column.iloc[0])):
@@ -176,7 +176,7 @@ def _check_points(frame, name, path, decimal):
 
 
 def _has_decimal_points(frame, path, first):
-    """Whether a number of a table, those of one column before others, has a point that cannot part thousands."""
+    """Whether a number of a table, those of one column before others, has a point that cannot separate thousands."""
     for name in (first, *frame.columns.drop(first)):
         if frame[name].dtype.kind != "f":
             continue

@@ -74,8 +74,8 @@ def resolve_device(device):
         count = torch.cuda.device_count() if torch.cuda.is_available() else 0
         if int(number or 0) >= count:
             raise ValueError(
-                f"device={device!r} is not there: PyTorch {torch.__version__} sees {count} GPU(s). Use device=None, or "
-                "install a PyTorch that is built for your GPU."
+                f"device={device!r} is not available: PyTorch {torch.__version__} sees {count} GPU(s). Use "
+                "device=None, or install a PyTorch that is built for your GPU."
             )
     return str(device)
 

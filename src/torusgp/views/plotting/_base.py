@@ -1,4 +1,4 @@
-"""What all displays share: matplotlib on demand, colours, and the axes of frequencies."""
+"""Shared by all displays: matplotlib on demand, colours, and the axes of frequencies."""
 
 import numpy as np
 
