@@ -39,7 +39,7 @@ def draw(record):
         index_set = energy_norm_hyperbolic_cross(2, radius, sparsity=row["sparsity"], weights=row["weights"])
         IndexSetDisplay.from_index_set(index_set).plot(ax, legend=False, s=9)
         gamma = ", ".join(f"{weight:g}" for weight in row["weights"])
-        ax.set_title(f"$\\zeta$ = {row['sparsity']:g}, $\\gamma$ = ({gamma})\n{row['columns']} columns", fontsize=11)
+        ax.set_title(f"$\\zeta$ = {row['sparsity']:g}, $\\gamma$ = ({gamma})\n{row['columns']} components", fontsize=11)
         ax.set(xlabel="", ylabel="")
     figure.supxlabel("frequency $k_1$ (cycles per period)", fontsize=11)
     figure.supylabel("frequency $k_2$ (cycles per period)", fontsize=11)

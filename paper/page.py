@@ -2,6 +2,8 @@
 
 import re
 
+import numpy as np
+
 from paper.common import markdown_table, read_record
 
 _WIDEST = 1000  # pixels of a figure on a web page
@@ -54,7 +56,7 @@ def save_small(figure, path):
     figure.set_dpi(min(110.0, _WIDEST / figure.get_figwidth()))
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
-    picture = Image.fromarray(canvas.buffer_rgba().__array__()).convert("RGB")
+    picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
     picture.quantize(_COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
 
 

@@ -12,6 +12,7 @@ from benchmarks.peers.tables import next_day, page
 from benchmarks.peers.tables.methods import METHODS, timed
 from benchmarks.peers.tables.predictions import scores
 from benchmarks.peers.tables.problems import PROBLEMS, load
+from paper.common import commit
 
 RESULTS = Path(__file__).parents[2] / "results" / "tables.json"
 
@@ -65,6 +66,8 @@ def main(arguments=None):
         methods = [label for label in known if options.methods is None or label in options.methods]
         run = next_day.run if name == next_day.NAME else run_problem
         case = run(name, folder, methods, report)
+        for result in case["results"].values():
+            result["commit"] = commit()
         for key in ("results", "failed"):  # methods that were not run again stay
             case[key] = {**record.get(name, {}).get(key, {}), **case[key]}
         case["failed"] = {label: why for label, why in case["failed"].items() if label not in case["results"]}

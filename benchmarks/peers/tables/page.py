@@ -19,7 +19,7 @@ _HEADER = (
 
 def write(record):
     """Markdown of all problems."""
-    parts = [_HEADER, _versions()]
+    parts = [_HEADER, _versions(), _commits(record)]
     for case in record.values():
         if len(case["results"]) > 1:
             parts.append(_section(case))
@@ -36,9 +36,16 @@ def _versions():
     return f"Versions: {', '.join(found)}."
 
 
+def _commits(record):
+    """Which code the rows of torusgp were made by."""
+    rows = [row for case in record.values() for label, row in case["results"].items() if label in OURS]
+    found = sorted({str(row.get("commit") or "unknown") for row in rows})
+    return f"Results of torusgp are those of commit {', '.join(f'`{one}`' for one in found)}."
+
+
 def _section(case):
     results = case["results"]
-    keys = [key for key in next(iter(results.values())) if key not in ("details", "clock")]
+    keys = [key for key in next(iter(results.values())) if key not in ("details", "clock", "commit")]
     lines = [f"## {case['title']}", ""]
     lines += [f"{case['rows']:,} rows to learn from, {case['held out']:,} held out; errors in {case['unit']}.", ""]
     lines += ["| method | " + " | ".join(keys) + " |", "|---|" + "---|" * len(keys)]
