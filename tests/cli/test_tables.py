@@ -134,9 +134,9 @@ class TestFit:
         assert "at random" in json.loads(run(*without_order).stdout)["holdout"]["rows"]
         assert "the last" in json.loads(run(*without_order, "--time", "time").stdout)["holdout"]["rows"]
 
-    def test_rows_that_miss_a_value_are_dropped_if_allowed(self, tmp_path):
+    def test_rows_that_miss_an_input_are_dropped_if_allowed(self, tmp_path):
         table = make_table()
-        table.loc[[4, 9], "demand"] = np.nan
+        table.loc[[4, 9], "time"] = np.nan
         table.to_csv(tmp_path / "data.csv", index=False)
         before = tree(tmp_path)
         assert_fails(run("fit", tmp_path / "data.csv", *QUICK), "2 of 504 rows")

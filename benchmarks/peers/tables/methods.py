@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from benchmarks.noise import tides
 from benchmarks.peers.tables.predictions import LEVELS, Prediction, fitted_dispersion, negative_binomial, normal
 from benchmarks.peers.tables.problems import CLOCK, PERIODS
 
@@ -248,6 +249,22 @@ def svgp(problem):
     return normal(y[problem.held_out], mean, std, steps=VARIATIONAL_STEPS, inducing=INDUCING)
 
 
+def least_squares(speeds):
+    """Ordinary least squares on tidal constituents, with the variance of its residuals."""
+
+    def method(problem):
+        hours = (problem.frame["time"] - problem.frame["time"].iloc[0]) / pd.Timedelta(hours=1)
+        past, future, known = hours[~problem.held_out], hours[problem.held_out], problem.y[~problem.held_out]
+        std = np.sqrt(np.mean((known - tides.least_squares(past, known, past, speeds)) ** 2))
+        return normal(problem.y[problem.held_out], tides.least_squares(past, known, future, speeds), std)
+
+    return method
+
+
+TIDAL = {  # for the sea alone
+    "least squares, 37 constituents": least_squares(tides.STANDARD),
+    "least squares, 60 constituents": least_squares(f"{tides.STANDARD} {tides.MORE}"),
+}
 METHODS = {
     "torusgp": torusgp,
     "torusgp, terms by hand": torusgp_terms,
@@ -257,6 +274,7 @@ METHODS = {
     "pyGAM": pygam,
     "Prophet": prophet,
     "GPyTorch SVGP": svgp,
+    **TIDAL,
 }
 
 

@@ -12,29 +12,32 @@ from sklearn.utils import check_array, column_or_1d
 from torusgp.estimators.settings import make_settings
 from torusgp.estimators.validation import check_fit_rows, check_inputs, check_used
 from torusgp.fitting.ar_fitter import ARFitter
-from torusgp.fitting.correlated_fitter import CorrelatedFitter, Series
+from torusgp.fitting.correlated_fitter import Series
 from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.fitting.fitter import Fit, Fitter
 from torusgp.fitting.forecasts import continued
 from torusgp.fitting.noise_models import ARNoise, CorrelatedNoise, TimeNoise, time_position
+from torusgp.fitting.refits import SeriesRefitter
 from torusgp.fitting.rows import Rows
 from torusgp.kernels.resolve import Model
 from torusgp.kernels.torus import to_finite_numbers
 
 
-def fit_correlated(model: Any, noise: TimeNoise, X: Any, y: Any, scale: Any, time: Any) -> Any:
-    """Fit a regressor to rows in time; see :meth:`TorusGPRegressor.fit`."""
+def fit_correlated(
+    model: Any, noise: TimeNoise, X: Any, y: Any, scale: Any, time: Any, start: Fit | None = None
+) -> Any:
+    """Fit a regressor to rows in time, perhaps from where another fit has ended; see :meth:`TorusGPRegressor.fit`."""
     checked = check_fit_rows(model, X, y, None, scale, None, reset=True)
     if checked.y.shape[1] != 1:
         raise ValueError(
             f"noise={model.noise!r} takes one target at a time, got {checked.y.shape[1]}: use scikit-learn's "
             "MultiOutputRegressor."
         )
-    resolved = model.resolve(checked.X)
+    resolved = model.resolve(checked.X) if start is None else start.model
     rows, fit = make_series(model, noise, checked, resolved, time)
     check_used(rows.X, resolved)
     coordinates, plain = Fitter(resolved, make_settings(model)).layout(rows.X)
-    model.set_fit(fit(Rows(coordinates, rows.y, None, rows.noise_scale, plain), None))
+    model.set_fit(fit(Rows(coordinates, rows.y, None, rows.noise_scale, plain), start))
     return model
 
 
@@ -48,11 +51,12 @@ def make_series(
     given = noise.autocovariance if isinstance(noise, CorrelatedNoise) else None
     known = 0 if given is None else np.size(given)
 
-    def fit(laid: Rows, _start: Fit | None) -> Fit:
+    def fit(laid: Rows, start: Fit | None) -> Fit:
         series = Series(laid, times[order], position, known)
         if isinstance(noise, ARNoise):
             return ARFitter(resolved, make_settings(model), noise).fit_series(series)
-        return CorrelatedFitter(resolved, make_settings(model), noise).fit_series(series)
+        fitter = SeriesRefitter(resolved, make_settings(model), noise)
+        return fitter.fit_series(series) if start is None else fitter.refit_series(series, start)
 
     return checked.take(order), fit
 

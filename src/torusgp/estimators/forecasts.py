@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 
 from torusgp.estimators.correlated import go_on_from, row_times
 from torusgp.estimators.predictions import Array, Predictions, check_quantiles
+from torusgp.estimators.refits import refit
 from torusgp.estimators.validation import check_scale
 from torusgp.fitting.forecasts import SeriesForecast
 from torusgp.fitting.noise_process import NoiseProcess
@@ -163,6 +164,32 @@ class Forecasts(Predictions):
         if self.noise_process_ is not None:
             result._fit = replace(self.fit_, fitted=go_on_from(self, X, y, noise_scale, time))
         return result
+
+    def refit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        noise_scale: Any = None,
+        exposure: Any = None,
+        time: Any = None,
+    ) -> Self:
+        """The same model fitted to other rows, from where this fit has ended: soon done, as nothing is searched for.
+
+        For rows much like those of the fit, such as the same and some more. If they are many more or far fewer, or a
+        period is to be found, it is a fit from the beginning.
+
+        Parameters
+        ----------
+        X, y, sample_weight, noise_scale, exposure, time
+            All rows to fit, as for :meth:`fit`, within the ranges of lines and with the levels of this fit.
+
+        Returns
+        -------
+        TorusGPRegressor
+            A copy.
+        """
+        return refit(self, X, y, sample_weight, noise_scale, exposure, time)
 
     def _ahead(self, X: Any, time: Any, noise_scale: Any) -> SeriesForecast:
         points, process = self._points(X), self.noise_process_

@@ -17,41 +17,50 @@ from torusgp.estimators.short_form import resolve_kernel
 from torusgp.estimators.validation import check_fit_rows, check_used
 from torusgp.fitting.changing_noise import (
     MOST_COLUMNS,
+    ChangingNoise,
     SideBySide,
     fit_passes_with_noise,
     fit_with_noise,
     function_fitter,
     noise_likelihood,
 )
-from torusgp.fitting.fitter import SAMPLE_ROWS, Fitter
+from torusgp.fitting.fitter import SAMPLE_ROWS, Fit, Fitter
 from torusgp.fitting.latent_fitter import LatentFitter
 from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.fitting.noise_models import TimeNoise
 from torusgp.fitting.row_passes import BlockPasses, RowPasses, SourcePasses, rows_of_chunk
 from torusgp.fitting.rows import Rows
 from torusgp.kernels.axes import Expression
+from torusgp.kernels.resolve import Model
 
 
 def fit_changing_noise(
-    model: Any, X: Any, y: Any, sample_weight: Any, scale: Any, in_time: TimeNoise | None, time: Any = None
+    model: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    scale: Any,
+    in_time: TimeNoise | None,
+    time: Any = None,
+    start: tuple[Fit, ChangingNoise] | None = None,
 ) -> Any:
-    """Fit a regressor with a ``noise_kernel`` to rows in memory; see :meth:`TorusGPRegressor.fit`."""
+    """Fit a regressor with a ``noise_kernel`` to rows in memory, perhaps from where another fit has ended."""
     _check(model)
     checked = check_fit_rows(model, X, y, sample_weight, scale, None, reset=True)
     if checked.y.shape[1] != 1:
         raise ValueError(f"noise_kernel takes one target at a time, got {checked.y.shape[1]}.")
-    resolved = model.resolve(checked.X)
+    resolved = model.resolve(checked.X) if start is None else start[0].model
     fitter = make_fitter(model, resolved)
     fit_function = function_fitter(fitter)
     if in_time is not None:
         checked, fit_function = make_series(model, in_time, checked, resolved, time)
-    noise_fitter = _noise_fitter(model, checked.X, 0.0)
+    noise_fitter = _noise_fitter(model, checked.X, 0.0, None if start is None else start[1].fit.model)
     for one in (fitter.model, noise_fitter.model):
         check_used(checked.X, one)
     both = SideBySide(fitter.layout, noise_fitter.layout)
     coordinates, plain = both(checked.X)
     rows = Rows(coordinates, checked.y, checked.sample_weight, checked.noise_scale, plain)
-    return _keep(model, *fit_with_noise(fit_function, noise_fitter, rows, both))
+    return _keep(model, *fit_with_noise(fit_function, noise_fitter, rows, both, start))
 
 
 def fit_source_with_noise(model: Any, X: Any, y: Any, sample_weight: Any, scale: Any, checkpoint: Any) -> Any:
@@ -98,11 +107,12 @@ def _lay_out(model: Any, sample: Any, source: Any, margin: float) -> tuple[Fitte
     return fitter, noise_fitter, SideBySide(fitter.layout, noise_fitter.layout)
 
 
-def _noise_fitter(model: Any, X: NDArray[Any], margin: float) -> LatentFitter:
+def _noise_fitter(model: Any, X: NDArray[Any], margin: float, resolved: Model | None = None) -> LatentFitter:
     """What fits log variances."""
     names = list(getattr(model, "feature_names_in_", np.empty(0))) or None
     settings = make_settings(model.__class__(backend=model.backend, n_threads=model.n_threads, verbose=model.verbose))
-    resolved = resolve_kernel(model.noise_kernel, None, 1.0, X, names, settings.learn, None, margin)
+    if resolved is None:
+        resolved = resolve_kernel(model.noise_kernel, None, 1.0, X, names, settings.learn, None, margin)
     return LatentFitter(resolved, settings, noise_likelihood(), MOST_COLUMNS)
 
 

@@ -21,6 +21,7 @@ from torusgp.fitting.fitter import Fit, Fitter, Preliminary
 from torusgp.fitting.latent import LatentTorusGP
 from torusgp.fitting.latent_fitter import LatentFitter, progress_of
 from torusgp.fitting.likelihoods import Gamma, StudentT
+from torusgp.fitting.refits import refit_rows
 from torusgp.fitting.row_passes import DerivedPasses, RowPasses, with_scale
 from torusgp.fitting.rows import Rows
 from torusgp.kernels.resolve import Layout
@@ -83,7 +84,11 @@ class SideBySide:
 
 
 def fit_with_noise(
-    fit_function: Callable[[Rows, Fit | None], Fit], noise_fitter: LatentFitter, rows: Rows, both: SideBySide
+    fit_function: Callable[[Rows, Fit | None], Fit],
+    noise_fitter: LatentFitter,
+    rows: Rows,
+    both: SideBySide,
+    start: tuple[Fit, ChangingNoise] | None = None,
 ) -> tuple[Fit, ChangingNoise]:
     """Fit both models in turns to rows in memory.
 
@@ -97,25 +102,30 @@ def fit_with_noise(
         On the axes of both models.
     both : SideBySide
         How they were laid there.
+    start : pair of Fit and ChangingNoise, optional
+        Where a fit of similar rows has ended.
     """
     report = noise_fitter.settings.report
     own_rows, noise_rows = both.split(rows)
-    fit, change = fit_function(own_rows, None), np.inf
-    before = np.zeros(len(rows))
     own = np.ones(len(rows)) if rows.noise_scale is None else rows.noise_scale
-    scale: Array | None = None
-    noise: Fit | None = None
+    noise = None if start is None else start[1].fit
+    before = np.zeros(len(rows)) if noise is None else _log_variance(noise, noise_rows)
+    scale = np.exp(before / 2)
+    fit = fit_function(
+        own_rows if noise is None else replace(own_rows, noise_scale=own * scale), None if start is None else start[0]
+    )
     for turn in range(_MOST_TURNS):
-        energy = _energy(fit.fitted, own_rows, own, np.ones(len(rows)) if scale is None else scale)
+        energy = _energy(fit.fitted, own_rows, own, scale)
+        is_first = noise is None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of columns: few are enough
-            start = None if noise is None else progress_of(noise)
-            noise = noise_fitter.fit_rows(replace(noise_rows, y=energy[:, None], noise_scale=None), start)
+            progress = None if noise is None else progress_of(noise)
+            noise = noise_fitter.fit_rows(replace(noise_rows, y=energy[:, None], noise_scale=None), progress)
         log_variance = _log_variance(noise, noise_rows)
-        change = float(np.sqrt(np.mean((log_variance - before) ** 2))) if turn else np.inf
+        change = np.inf if is_first else float(np.sqrt(np.mean((log_variance - before) ** 2)))
         report(f"noise model {turn + 1}: log variances changed by {change:.2g}")
         before, scale = log_variance, np.exp(log_variance / 2)
-        fit = fit_function(replace(own_rows, noise_scale=own * scale), fit if turn else None)
+        fit = fit_function(replace(own_rows, noise_scale=own * scale), fit)
         if change < _NEGLIGIBLE:
             break
     assert noise is not None
@@ -161,9 +171,7 @@ def function_fitter(fitter: Fitter) -> Callable[[Rows, Fit | None], Fit]:
     """How the function is fitted to rows in memory, perhaps from where an earlier fit has ended."""
 
     def fit(rows: Rows, start: Fit | None) -> Fit:
-        if isinstance(fitter, LatentFitter):
-            return fitter.fit_rows(rows, None if start is None else progress_of(start))
-        return fitter.fit_rows(rows)
+        return fitter.fit_rows(rows) if start is None else refit_rows(fitter, rows, start)
 
     return fit
 

@@ -56,16 +56,17 @@ def model_findings(model: TorusGPRegressor) -> list[Finding]:
 
 
 def _flat_inputs(fitted: FittedTorusGP) -> list[str]:
-    """Circles whose learned length scale has reached its upper bound."""
+    """Circles whose learned length scale has reached its upper bound in all terms that have them."""
     torus = fitted.prior.torus
-    found: dict[str, None] = {}
+    found: dict[str, bool] = {}
     for term in fitted.prior.terms:
         axes = [axis for factor in term.factors for axis in factor.axes[: len(factor.length_scale)]]
         bounds = np.broadcast_to(np.array(bounds_reached(fitted, scale_name(term)), dtype=object), len(axes))
         for axis, bound in zip(axes, bounds, strict=True):
-            if bound == "upper" and torus.axes[axis].kind == "circle":
-                found[torus.names[torus.axes[axis].input]] = None
-    return list(found)
+            if torus.axes[axis].kind == "circle":
+                name = torus.names[torus.axes[axis].input]
+                found[name] = found.get(name, True) and bound == "upper"
+    return [name for name, is_flat in found.items() if is_flat]
 
 
 def entangled_components(model: TorusGPRegressor) -> list[tuple[tuple[int, ...], tuple[int, ...], float]]:

@@ -177,3 +177,36 @@ class TestHorizons:
 )
 def test_steps_in_words(frequency, words):
     assert Timeline.from_order(series(pd.date_range("2024-01-01", periods=50, freq=frequency))).words == words
+
+
+class TestDaysOff:
+    """Days of the year without rows in every year."""
+
+    def make_shop(self, *off, zone=None, years=2):
+        time = pd.date_range("2022-07-01", periods=8760 * years, freq="h", tz=zone)
+        is_open = (time.hour >= 8) & (time.hour < 20) & ~np.isin(time.strftime("%m-%d"), off)
+        return time[is_open]
+
+    @pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+    def test_they_are_left_out_of_what_comes_next(self, zone):
+        times = self.make_shop("12-25", "12-26", zone=zone)
+        timeline = Timeline.from_json(Timeline.from_order(series(times)).to_json())
+        assert timeline.closed == ("12-25", "12-26")
+        days = timeline.after("1y").dt.strftime("%m-%d")
+        assert not days.isin(["12-25", "12-26"]).any()
+        assert days.nunique() == 363
+        assert len(timeline.after("1y", closed=False)) == 365 * 12
+        assert len(timeline.after(10)) == 10
+
+    def test_one_year_does_not_show_them(self):
+        assert Timeline.from_order(series(self.make_shop("12-25", years=1))).closed == ()
+
+    def test_gaps_at_random_are_none(self):
+        days = series(pd.date_range("2020-01-01", "2022-12-31"))
+        some = days[np.random.default_rng(0).random(len(days)) > 0.05]
+        assert Timeline.from_order(some).closed == ()
+
+    def test_rows_that_are_to_be_expected(self):
+        times = series(self.make_shop("12-25"))
+        timeline = Timeline.from_order(times)
+        assert timeline.expected(times.iloc[0]).tolist() == times.tolist()[:-1]

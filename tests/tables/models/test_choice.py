@@ -49,8 +49,10 @@ class TestByType:
     def test_every_column_is_used_or_named(self):
         inputs = choose(make_frame())
         assert shown(inputs) == (
-            "Circle hour_of_day * Circle day_of_week * Circle day_of_year * Line temperature * Category shop * "
-            "Category open * Category promotion * Line wind speed + Line when"
+            "Circle hour_of_day * Circle day_of_week * Circle day_of_year + Circle hour_of_day * Line temperature + "
+            "Circle hour_of_day * Category shop + Circle hour_of_day * Category open + "
+            "Circle hour_of_day * Category promotion + Circle hour_of_day * Line wind speed + "
+            "Line temperature * Category shop * Category open * Category promotion * Line wind speed + Line when"
         )
         assert inputs.calendar == ("when", ("day", "week", "year"))
         assert inputs.time == "when"
@@ -150,18 +152,26 @@ class TestByType:
 class TestNames:
     def test_inputs(self):
         inputs = choose(make_frame(), inputs="hour, day of year,temperature")
-        assert shown(inputs) == "Circle hour_of_day * Circle day_of_year * Line temperature"
+        assert shown(inputs) == "Circle hour_of_day * Circle day_of_year + Circle hour_of_day * Line temperature"
         assert inputs.calendar == ("when", ("day", "year"))
         assert dict(inputs.unused)["shop"] == "it is not named"
 
     def test_time_is_an_input(self):
         assert shown(choose(make_frame(20), inputs=["time", "shop"])) == (
-            "Circle hour_of_day * Circle day_of_week * Category shop + Line when"
+            "Circle hour_of_day * Circle day_of_week + Circle hour_of_day * Category shop + Line when"
         )
 
     def test_periods_and_calendar_name_inputs_too(self):
         inputs = choose(make_frame(), periods={"temperature": 12}, calendar={"when": ["month"]}, inputs=["shop"])
-        assert shown(inputs) == "Circle temperature * Circle day_of_month * Category shop"
+        assert shown(inputs) == (
+            "Circle day_of_month + Circle day_of_month * Circle temperature + Circle day_of_month * Category shop + "
+            "Circle temperature * Category shop"
+        )
+        assert [term.max_interaction for term in inputs.model.terms] == [None, None, None, 2]
+
+    def test_without_a_rhythm_everything_interacts(self):
+        frame = make_frame()[["temperature", "shop", "wind speed", "y"]]
+        assert shown(choose(frame)) == "Line temperature * Category shop * Line wind speed"
 
     def test_what_terms_leave_out_is_beside_them(self):
         inputs = choose(make_frame(), calendar={"when": ["day", "week"]}, terms="slope(time) + hour * temperature")

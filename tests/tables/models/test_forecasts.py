@@ -134,6 +134,17 @@ class TestWhatIsKnownOfTheFuture:
         with pytest.raises(TableError, match="no row for 168 of the 336 times"):
             open_model.forecast("2w", future)
 
+    def test_days_off_are_left_out_with_a_word(self, open_model, future):
+        day = future["time"].dt.strftime("%m-%d")
+        early = future["time"].dt.hour >= 14
+        kept = future[(day != "02-25") & ~((day == "02-24") & early)]
+        with pytest.warns(UserWarning, match="no rows on 2024-02-24, 2024-02-25, or on a part of it"):
+            forecast = open_model.forecast("7d", kept)
+        assert forecast.times.tolist() == kept["time"].tolist()
+        hole = future[(future["time"] < "2024-02-24 10:00") | (future["time"] > "2024-02-24 12:00")]
+        with pytest.raises(TableError, match="no row for 3 of the 168 times to forecast: 2024-02-24 10:00"):
+            open_model.forecast("7d", hole)
+
     def test_the_past_is_refused(self, open_model):
         with pytest.raises(
             TableError,
@@ -169,6 +180,33 @@ class TestWhatIsKnownOfTheFuture:
         assert len(table.forecast(30, frame[400:])) == 30
         with pytest.raises(TableError, match="The horizon is 100 rows, but the table has 80"):
             table.forecast(100, frame[400:])
+
+
+class TestChristmas:
+    """A shop that is closed at night and at Christmas."""
+
+    @pytest.fixture
+    def shop(self):
+        time = pd.date_range("2022-09-01", "2024-12-10 23:00", freq="3h")
+        time = time[(time.hour >= 9) & ~np.isin(time.strftime("%m-%d"), ["12-25", "12-26"])]
+        sales = 5 + np.cos(2 * np.pi * time.hour / 24) + np.random.default_rng(0).normal(0, 0.2, len(time))
+        return pd.DataFrame({"time": time, "demand": sales})
+
+    def test_nothing_is_forecast_where_there_are_never_rows(self, shop):
+        model = TableModel("demand", terms="hour", errors="independent", n_components=11).fit(shop)
+        with pytest.warns(UserWarning, match="Nothing is forecast for 2024-12-25, 2024-12-26: on this day of the year"):
+            days = model.forecast("28d").times.dt.strftime("%m-%d")
+        assert days.nunique() == 26
+        assert not days.isin(["12-25", "12-26"]).any()
+        opened = pd.DataFrame({"time": pd.date_range("2024-12-11", "2025-01-07 23:00", freq="3h")})
+        assert len(model.forecast("28d", opened[opened["time"].dt.hour >= 9])) == 28 * 5
+
+    def test_they_are_no_gaps(self, shop):
+        model = TableModel("demand", terms="hour", errors="independent", n_components=11).fit(shop)
+        assert model.quality_["gaps"] == 0
+        fewer = TableModel("demand", terms="hour", errors="independent", n_components=11).fit(shop.drop(index=[7, 8]))
+        assert fewer.quality_["gaps"] == 1
+        assert any("1 gap in time, in which about 2 rows are missing" in one.text for one in fewer.findings_)
 
 
 class TestPaths:

@@ -183,8 +183,10 @@ class TestTables:
         frame.loc[[3, 7], "y"] = np.nan
         frame.loc[9, "hour"] = np.nan
         table = TableModel("y", {"hour": 24})
-        with pytest.raises(TableError, match=r"^3 of 240 rows .*That is what drop_missing=True does"):
+        with pytest.raises(TableError, match=r"^1 of 238 rows .*'hour' 1.*That is what drop_missing=True does"):
             table.fit(frame)
+        known = TableModel("y", {"hour": 24}).fit(frame.drop(index=9))  # rows without a target teach nothing
+        assert (known.n_rows_, known.n_dropped_) == (237, 2)
         table.set_params(drop_missing=True).fit(frame)
         assert (table.n_rows_, table.n_dropped_) == (237, 3)
         assert 9 not in table.predict(frame).index

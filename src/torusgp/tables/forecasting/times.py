@@ -18,6 +18,7 @@ _REGULAR = 0.9  # share of the times that must be on the grid
 _RECENT = 8 * _WEEK  # of the rows that say at which times of the week there are rows: opening hours change
 _RARE = 0.25  # of the rows of the commonest time of the week: less is no time at which there are rows, ...
 _CHANCE = 0.01  # ... if it is less likely that this is due to gaps at random, in any time of the week
+_FEWEST_YEARS = 2  # in which a day of the year is without rows, for it to be so in every year
 _FEWEST_GAPS = 0.02  # share of gaps at random that tables have at least, also those that have shown none
 MOST_ROWS = 10_000_000
 
@@ -44,6 +45,8 @@ class Timeline:
         What is not complete, such as a week without nights or without weekends.
     slots : tuple of int
         Steps since the cycle began at which there are rows; empty if there are rows at all of them.
+    closed : tuple of str
+        Days of the year without rows in every year, such as "12-25".
     """
 
     column: str
@@ -54,6 +57,7 @@ class Timeline:
     day: int = 0
     cycle: str | None = None
     slots: tuple[int, ...] = ()
+    closed: tuple[str, ...] = ()
 
     @classmethod
     def from_order(cls, order: Any) -> Timeline:
@@ -93,12 +97,12 @@ class Timeline:
             days = np.round((wall - wall[0]) / np.timedelta64(1, "D"))
             step = _regular_step(days)
             found = cls(column, last, None if step is None else "day", step or 0.0, zone)
-            return found._with_slots(wall, _DAY)
+            return found._with_slots(wall, _DAY)._with_closed(wall)
         times = order.dt.tz_convert("UTC").dt.tz_localize(None) if zone else order
         seconds = np.unique((times - times.min()).dt.total_seconds().to_numpy())
         step = _regular_step(seconds)
         found = cls(column, last, None if step is None else "second", step or 0.0, zone)
-        return found._with_slots(wall, 1)
+        return found._with_slots(wall, 1)._with_closed(wall)
 
     def _with_slots(self, wall, unit):
         """The same, knowing at which times of the week or of the day there are rows."""
@@ -119,14 +123,35 @@ class Timeline:
             return self
         return replace(self, cycle=cycle, slots=tuple(np.flatnonzero(~is_empty).tolist()))
 
+    def _with_closed(self, wall):
+        """The same, knowing on which days of the year there are no rows, in two years or more."""
+        if self.unit is None or self.step * (_DAY if self.unit == "day" else 1) > _DAY:
+            return self
+        days = np.arange(wall[0].astype("datetime64[D]") + 1, wall[-1].astype("datetime64[D]"))
+        if self.slots and self.cycle == "week":  # days of the week without rows are no exception
+            used = np.unique(np.array(self.slots) // (len(self._slots_of_a_week()) // 7))
+            days = days[np.isin(_weekday(days), used)]
+        is_missing = ~np.isin(days, wall.astype("datetime64[D]"))
+        names = np.array([str(day)[5:] for day in days])
+        seen, where = np.unique(names, return_inverse=True)
+        years = np.bincount(where)
+        always = (np.bincount(where, is_missing) == years) & (years >= _FEWEST_YEARS)
+        others = is_missing & ~always[where]
+        n_gaps = np.sum(others[1:] & ~others[:-1]) + 1  # at least one, as any table may have
+        by_chance = len(seen) * (n_gaps / max(len(days), 1)) ** _FEWEST_YEARS
+        return replace(self, closed=tuple(seen[always].tolist())) if by_chance < _CHANCE else self
+
+    def _slots_of_a_week(self):
+        return range(int(_WEEK // (self.step * (_DAY if self.unit == "day" else 1))))
+
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> Timeline:
         """Timeline from what :meth:`to_json` gave."""
-        return cls(**(content | {"slots": tuple(content["slots"])}))
+        return cls(**(content | {"slots": tuple(content["slots"]), "closed": tuple(content.get("closed", ()))}))
 
     def to_json(self) -> dict[str, Any]:
         """What JSON can hold of it."""
-        return asdict(self) | {"slots": list(self.slots)}
+        return asdict(self) | {"slots": list(self.slots), "closed": list(self.closed)}
 
     @property
     def last_time(self) -> Any:
@@ -196,13 +221,30 @@ class Timeline:
         except (ValueError, OverflowError) as error:
             raise ValueError(f"The horizon {horizon.text!r} is beyond the times of a calendar: {error}.") from error
 
-    def after(self, horizon: Any) -> Any:
+    def expected(self, first: Any) -> Any:
+        """Times from one on, up to the last, at which rows are to be expected.
+
+        Parameters
+        ----------
+        first : pandas.Timestamp
+            The first of them.
+
+        Returns
+        -------
+        pandas.DatetimeIndex
+        """
+        times = self._steps(-self._n_steps(self.last_time + (self.last_time - first)), -1)
+        return times[(times >= first) & self._has_rows(times)]
+
+    def after(self, horizon: Any, closed: bool = True) -> Any:
         """Times of the rows that come next.
 
         Parameters
         ----------
         horizon : int, str, timedelta, datetime or Horizon
             How far ahead: rows, a span such as "28d", or the last time.
+        closed : bool, default=True
+            Leave out days of the year on which there are never rows.
 
         Returns
         -------
@@ -226,8 +268,8 @@ class Timeline:
                 raise ValueError(
                     f"The horizon {horizon} has more than {MOST_ROWS:,} steps of {self.words}: give a shorter one."
                 )
-            times = self._steps(start, n_steps)
-            times = times[self._has_rows(times)] if self.slots else times
+            times = self._steps(start, start + n_steps - 1)
+            times = times[self._has_rows(times, closed)]
             parts.append(times)
             found, start = found + len(times), start + n_steps
             if horizon.rows is None or found >= horizon.rows:
@@ -243,11 +285,11 @@ class Timeline:
         seconds = {"second": 1.0, "day": 0.95 * _DAY, "month": 28.0 * _DAY}[str(self.unit)] * self.step
         return int((end - self.last_time).total_seconds() / seconds) + 2
 
-    def _steps(self, start, number):
-        """Some of the steps after the last time, the first of which has the number 1."""
+    def _steps(self, start, stop):
+        """Some of the steps after the last time, which has the number 0."""
         import pandas
 
-        numbers = np.arange(start, start + number)
+        numbers = np.arange(start, stop + 1)
         last = self.last_time
         if self.unit == "number":
             return pandas.Index(last + self.step * numbers)
@@ -263,10 +305,20 @@ class Timeline:
         # an hour that the clock leaps over is told by the next one, an hour that comes twice by the first
         return times.tz_localize(last.tz, nonexistent="shift_forward", ambiguous=np.ones(len(times), dtype=bool))
 
-    def _has_rows(self, times):
-        """Which times are at a time of the week, or of the day, at which there are rows."""
-        step = self.step * (_DAY if self.unit == "day" else 1)
-        return np.isin(_slots(wall_clock(times.to_series()), self.cycle, step), self.slots)
+    def _has_rows(self, times, closed=True):
+        """Which times are at a time of the week, or of the day, at which there are rows, and on a day that has some."""
+        found = np.ones(len(times), dtype=bool)
+        if self.slots:
+            step = self.step * (_DAY if self.unit == "day" else 1)
+            found &= np.isin(_slots(wall_clock(times.to_series()), self.cycle, step), self.slots)
+        return found & ~self.on_closed_days(times) if closed and self.closed else found
+
+    def on_closed_days(self, times: Any) -> Any:
+        """Which times are on a day of the year that never has rows."""
+        if not self.closed:
+            return np.zeros(len(times), dtype=bool)
+        days = times.dt if hasattr(times, "dt") else times
+        return np.isin(days.strftime("%m-%d"), self.closed)
 
 
 def wall_clock(order):
@@ -279,6 +331,11 @@ def _slots(wall, cycle, step):
     """Steps since the beginning of the week, on Monday, or of the day."""
     seconds = (wall - np.datetime64("1969-12-29")) / np.timedelta64(1, "s")  # a Monday
     return (np.mod(seconds + _ON_GRID * step, _CYCLES[cycle]) // step).astype(int)
+
+
+def _weekday(days):
+    """Days of the week, from 0 for Monday."""
+    return (days.astype("datetime64[D]").astype(int) + 3) % 7
 
 
 def _never_used(counts, n_turns):

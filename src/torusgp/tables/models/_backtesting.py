@@ -3,6 +3,7 @@
 import os
 import time
 import warnings
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,15 +45,16 @@ def backtest_rows(table, rows, horizon, origins, every, refit, quantiles, n_jobs
     folds = make_folds(rows.order, horizon, origins, every)
     groups = group_folds(folds, rows.order, refit)
     levels = tuple(quantiles)
-    first, seconds, told = _first(table, rows, groups[0], levels)
+    model = clone(table)
+    model.inputs_ = table.inputs_
+    first, seconds, told = _first(model, rows, groups[0], levels)
     results = [first]
     if len(groups) > 1:
         n_jobs = (_n_cores() if seconds > _WORTH_A_PROCESS else 1) if n_jobs is None else n_jobs
-        quiet = clone(table).set_params(verbose=0)
-        quiet.inputs_ = table.inputs_
+        quiet = model.set_params(verbose=0)
         table._report(f"{len(groups) - 1} more fits, each to the rows before an origin")
         results += Parallel(n_jobs=min(n_jobs, len(groups) - 1))(
-            delayed(_forecast_group)(quiet, rows, group, levels) for group in groups[1:]
+            delayed(_forecast_group)(copy(quiet), rows, group, levels, quiet.model_) for group in groups[1:]
         )
     for message in told:
         warnings.warn(message, stacklevel=3)
@@ -88,29 +90,28 @@ def _n_cores():
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _first(table, rows, group, levels):
+def _first(model, rows, group, levels):
     """Forecasts after the first fit, the seconds that it took, and its warnings."""
-    model = clone(table)
-    model.inputs_ = table.inputs_
     began = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        result = _forecast_group(model, rows, group, levels, quiet=False)
+        result = _forecast_group(model, rows, group, levels)
     return result, time.perf_counter() - began, dict.fromkeys(str(one.message) for one in caught)
 
 
-def _forecast_group(model, rows, folds, levels, quiet=True):
-    """Forecasts from origins that share one fit, to the rows before the first."""
+def _forecast_group(model, rows, folds, levels, before=None):
+    """Forecasts from origins that share one fit, to the rows before the first; it starts from an earlier fit."""
     with warnings.catch_warnings():
-        if quiet:
+        if before is not None:
             warnings.simplefilter("ignore", UserWarning)  # they were told of the first fit
-        model._fit(rows.take(slice(0, folds[0].known)))
+        model._fit(rows.take(slice(0, folds[0].known)), before)
         fitted, predictions = model.model_, []
         for fold in folds:
             if fold.known > folds[0].known:
                 last = rows.take(slice(max(0, fold.known - MOST_ROWS), fold.known))
                 model.model_ = fitted.go_on_from(last.X, last.y, **ahead_of(model, last))
             predictions.append(forecast_fold(model, rows, fold, levels))
+        model.model_ = fitted
         return predictions
 
 

@@ -64,8 +64,8 @@ class Options:
 def choose_inputs(options: Options, frame: Any, source: Any) -> TableInputs:
     """Inputs of a model, from what a user says and from what the table has.
 
-    What ``terms`` says is part of the model as it is. All other inputs that are named, or all columns if none is, make
-    up one product beside it; time adds a slow line to it.
+    What ``terms`` says is part of the model as it is. All other inputs that are named, or all columns if none is, are
+    beside it: in one product, or in pairs where there are cycles and more; time adds a slow line to it.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class _Chooser:
             elif name not in self._circles:  # which are there already
                 factors += [one for one in self._factors(name) if one.used[0] not in mentioned]
         factors = _distinct(factors)
-        parts: list[Expression] = [self._product(factors)] if factors else []
+        parts = self._products(factors)
         parts += ([self._slow_line()] if has_time else []) + ([] if terms is None else [terms])
         if not parts or all(isinstance(part, Slope) for part in parts):
             raise ValueError(self._nothing())
@@ -380,6 +380,35 @@ class _Chooser:
         return Circle(name, period, self._options.family, period_bounds=bounds)
 
     # What comes out ----------------------------------------------------------------------------------------------
+
+    def _products(self, factors: list[Factor]) -> list[Expression]:
+        """What interacts where no terms say so: all of it, or, where rows have a rhythm and more, pairs.
+
+        Seasons and what else matters differ in size and smoothness, so that one variance for their product would give
+        up some of them. Beside the product of the cycles each of the others may change the fastest one, and any two of
+        them may interact.
+        """
+        cycles = [one for one in factors if self._is_rhythm(one)]
+        others = [one for one in factors if one not in cycles]
+        if not cycles or not others:
+            return [self._product(factors)] if factors else []
+        fastest = min(cycles, key=self._turn)
+        pairs = [Product((fastest, one)) for one in others]
+        return [
+            self._product(cycles),
+            *pairs,
+            *([Product(tuple(others), max_interaction=2)] if len(others) > 1 else []),
+        ]
+
+    def _is_rhythm(self, one: Factor) -> bool:
+        """Whether a factor is a cycle of the calendar, or a period of what orders the rows."""
+        return isinstance(one, Circle) and (one.input == self._time or one.input in self._calendar_inputs())
+
+    def _turn(self, one: Factor) -> float:
+        """How long a cycle takes: in days, or in the units of what orders the rows; last if that is to be found."""
+        known: dict[Any, float] = {CYCLES[name].column: CYCLES[name].n_days for name in self._cycles or ()}
+        assert isinstance(one, Circle)
+        return known.get(one.input, np.inf if one.period == "auto" else float(one.period))
 
     def _product(self, factors: list[Factor]) -> Product:
         """One product; where the data cannot choose its frequencies, only pairs of many axes interact."""

@@ -37,6 +37,8 @@ class FittedTable(BaseEstimator):
     unit: str
     model_: TorusGPRegressor
     inputs_: TableInputs
+    n_rows_: int
+    n_effective_: float
     _typical_scale: float
 
     # Prediction --------------------------------------------------------------------------------------------------

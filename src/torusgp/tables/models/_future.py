@@ -1,5 +1,7 @@
 """Rows of the future: their times, and covariates that a user knows of them."""
 
+import warnings
+
 import numpy as np
 
 from torusgp.tables.forecasting import Horizon
@@ -8,6 +10,7 @@ from torusgp.tables.models._words import word
 from torusgp.tables.reading import TableError, place_of_row
 
 _MATCH = 1e-6  # of a step: numbers of two tables that are the same time
+_MOST_DAYS = 5  # days that a warning names
 _SHOWN = 3  # times that an error names
 
 
@@ -42,6 +45,7 @@ def future_table(table, horizon, future, source=TABLE):
         if horizon is None:
             raise ValueError(f"Say how far ahead: {word('horizon', '28d')}.")
         times = timeline.after(horizon)
+        _tell_closed(timeline, horizon)
         if needed:
             raise TableError(
                 f"The model has {_names(needed)} as input{'s' * (len(needed) > 1)}, which must be known for the "
@@ -59,7 +63,8 @@ def future_table(table, horizon, future, source=TABLE):
     known = _read_times(table, timeline, frame, source)
     times = _wanted(timeline, horizon, known, source)
     positions = _match(times, known, timeline)
-    _check_gaps(times, positions, needed, source)
+    there = _check_gaps(timeline, times, positions, needed, source)
+    times, positions = times[there].reset_index(drop=True), positions[there]
     chosen = frame.iloc[positions]
     _check_values(table, chosen, needed, times, source)
     chosen = chosen.assign(**{timeline.column: times.array})
@@ -116,10 +121,10 @@ def _wanted(timeline, horizon, known, source):
     last_known = known.max()
     if timeline.is_regular:
         if horizon is not None:
-            return timeline.after(horizon)
+            return timeline.after(horizon, closed=False)
         if isinstance(last_known, float):
             return timeline.after(max(1, int(np.floor((last_known - timeline.last) / timeline.step + _MATCH))))
-        return timeline.after(Horizon(str(last_known), end=last_known.isoformat()))
+        return timeline.after(Horizon(str(last_known), end=last_known.isoformat()), closed=False)
     times = known.sort_values().reset_index(drop=True)
     if horizon is None:
         return times
@@ -152,13 +157,58 @@ def _to_numbers(times, timeline):
     return (times - timeline.last_time).dt.total_seconds().to_numpy()
 
 
-def _check_gaps(times, positions, needed, source):
-    gaps = times[positions < 0]
+def _tell_closed(timeline, horizon):
+    """Say which days of the horizon are left out, as the table never has rows on them."""
+    if timeline.closed:
+        whole = timeline.after(horizon, closed=False)
+        days = whole[timeline.on_closed_days(whole)].dt.strftime("%Y-%m-%d").unique()
+        if len(days):
+            warnings.warn(
+                f"Nothing is forecast for {_listed(days)}: on this day of the year the table never has rows. Should "
+                f"there be some, give a table that has them ({word('future')}).",
+                stacklevel=6,
+            )
+
+
+def _check_gaps(timeline, times, positions, needed, source):
+    """Which times the table of the future has; those of days off are left out, and an error tells of all others.
+
+    A day off has no row at all, or none before or after a certain time.
+    """
+    there = positions >= 0
+    if there.all():
+        return there
+    is_off = np.zeros(len(times), dtype=bool)
+    if times.dtype.kind == "M" and timeline.unit != "month" and there.any():
+        is_off = ~there & _outside(there, times.dt.strftime("%Y-%m-%d").to_numpy())
+        beyond = np.arange(len(times)) > np.flatnonzero(there)[-1]
+        is_off &= ~beyond | timeline.on_closed_days(times)
+    gaps = times[~there & ~is_off]
     if len(gaps):
         what = f" {_names(needed)} must be known there." if needed else ""
         raise TableError(
             f"{source} has no row for {len(gaps)} of the {len(times)} times to forecast: {_first(gaps)}.{what}"
         )
+    days = times[is_off].dt.strftime("%Y-%m-%d").unique()
+    warnings.warn(
+        f"{source} has no rows on {_listed(days)}, or on a part of it: nothing is forecast there.", stacklevel=6
+    )
+    return there
+
+
+def _outside(there, days):
+    """Which times are before the first or after the last of those of their day that are there."""
+    found = np.zeros(len(days), dtype=bool)
+    for day in np.unique(days[~there]):
+        own = np.flatnonzero(days == day)
+        inside = own[there[own]]
+        found[own] = True if not len(inside) else (own < inside[0]) | (own > inside[-1])
+    return found
+
+
+def _listed(days):
+    more = f" and {len(days) - _MOST_DAYS} more days" if len(days) > _MOST_DAYS else ""
+    return ", ".join(days[:_MOST_DAYS]) + more
 
 
 def _check_values(table, frame, needed, times, source):

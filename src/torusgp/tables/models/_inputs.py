@@ -10,7 +10,14 @@ from torusgp.tables.models._holidays import NAME as HOLIDAYS
 from torusgp.tables.models._holidays import holiday_levels
 from torusgp.tables.models._lags import History, Lag
 from torusgp.tables.models._layout2 import upgrade_model
-from torusgp.tables.models._terms import TIME, category_inputs, distinct_circles, named_inputs, slope_inputs
+from torusgp.tables.models._terms import (
+    TIME,
+    all_factors,
+    category_inputs,
+    distinct_circles,
+    named_inputs,
+    slope_inputs,
+)
 from torusgp.tables.models._time_axis import TimeAxis
 from torusgp.tables.models._words import word
 from torusgp.tables.reading import (
@@ -120,6 +127,10 @@ class TableInputs:
     def circles(self):
         """Circles of the model, each axis once."""
         return distinct_circles(self.model)
+
+    def factor(self, name):
+        """First factor of the model that an input has; None if it is a slope or no input."""
+        return next((one for one in all_factors(self.model) if one.used == (name,)), None)
 
     @property
     def slopes(self):

@@ -19,6 +19,7 @@ from torusgp.tables.models._regressors import fit_regressor
 from torusgp.tables.models._rows import TABLE, Rows, find_complete, numbered, read_noise, to_table, unless_input
 from torusgp.tables.models._slopes import estimate_slopes
 from torusgp.tables.models._summary import part_stds
+from torusgp.tables.models._terms import within
 from torusgp.tables.models._warnings import conclude, kept_warnings
 from torusgp.tables.models._words import word
 from torusgp.tables.reading import TableError, zone_name
@@ -58,7 +59,8 @@ class TableModel(FittedTable):
         Columns that the target depends on, by their type: numbers are lines; text, booleans and numbers with two values
         are categories; times are slow change and the cycles of day, week and year that they have gone through twice.
         Words for cycles ("hour" of the day, "weekday", "month", "quarter", "year", "minute") and "time" are inputs,
-        too. All of them may interact; where there are more than three, the data choose the frequencies. If neither
+        too. All cycles of the time may interact, all others with the fastest of them, and any two others; without such
+        cycles all inputs may interact, and where there are more than three, the data choose the frequencies. If neither
         inputs, terms, periods nor calendar are given, all columns are inputs.
     terms : str or Expression, optional
         Which inputs interact: a formula such as ``"hour * temperature + hour * weekday + time"``. Inputs are those of
@@ -67,7 +69,7 @@ class TableModel(FittedTable):
         ``circle(x, 360)``, ``circle(x, auto)`` for a period to be found and ``circle(x, 360, learned)``. Or an
         expression over names of columns, such as ``Slope("time") + Line("temperature")``, where cycles are called
         "hour_of_day" and so on. Time is in years of 365.25 days since the first row where it has dates, else in its own
-        units. Inputs that are named elsewhere and not in terms make up one product beside them.
+        units. Inputs that are named elsewhere and not in terms are beside them, as without terms.
     lags : dict of str to sequence of str, optional
         Moving means of columns, such as ``{"temperature": ["3h", "24h"]}``: inputs called ``temperature_3h`` and
         ``temperature_24h``, over the time up to each row (min, h, d or w; numbers where numbers order the rows). They
@@ -110,7 +112,8 @@ class TableModel(FittedTable):
     n_components : int or "auto", default="auto"
         Largest number of components of the model.
     drop_missing : bool, default=False
-        Leave out rows that miss a value, instead of raising an error that counts them.
+        Leave out rows that miss an input, instead of raising an error that counts them. Rows without a target are
+        always left out of fits.
     unit : str, default=""
         Unit of the target, which is said with its numbers.
     verbose : int or callable, default=0
@@ -297,7 +300,7 @@ class TableModel(FittedTable):
             if refit:  # what is wrong with the final model is told of that one
                 self._report("fitting to all rows")
                 with kept_warnings() as told:
-                    self._fit(rows)
+                    self._fit(rows, self.model_)
             conclude(self, frame, rows if refit else rows.take(~held), told)
         return self
 
@@ -313,8 +316,10 @@ class TableModel(FittedTable):
         inputs = inputs.with_history(frame, source, order)
         lagged = {lag.name: columns[lag.name] for lag in inputs.lags}
         own = [column for name, column in columns.items() if name not in lagged]
+        has_target = y.notna().to_numpy()  # rows without one are left out: nothing can be learned from them
         needed = [y, *own, *unless_input(order, columns), *unless_input(scale, columns)]
-        complete = find_complete(needed, source, self.drop_missing)
+        complete = has_target.copy()
+        complete[has_target] = find_complete([column[has_target] for column in needed], source, self.drop_missing)
         for column in lagged.values():  # of the first rows nothing is known of the time before
             complete = complete & column.notna().to_numpy()
         self.n_dropped_ = int(np.sum(~complete))
@@ -323,9 +328,10 @@ class TableModel(FittedTable):
         if inputs.calendar is not None:
             inputs = replace(inputs, zone=zone_name(columns[inputs.calendar[0]]))
         order = None if order is None else order[complete]
-        self.inputs_ = inputs = inputs.with_axis(order)
+        inputs = inputs.with_axis(order)
         X = inputs.to_inputs({name: column[complete] for name, column in columns.items()}, order, source)
         inputs.check_cycles(X, source)
+        self.inputs_ = replace(inputs, model=within(inputs.model, X))
         scale = None if scale is None else scale[complete].to_numpy()
         return Rows(X, y[complete].to_numpy(), order, scale, source).sorted()
 
@@ -340,13 +346,15 @@ class TableModel(FittedTable):
             fills_levels=not self.drop_missing,
         )
 
-    def _fit(self, rows):
+    def _fit(self, rows, before=None):
+        """Fit to rows, perhaps from where a fit to others has ended."""
         if np.ptp(rows.y) == 0:
             raise TableError(f"Column {self.target!r} is {rows.y[0]:g} in all {len(rows.y)} rows to learn from.")
         self._typical_scale = 1.0 if self.noise is None else float(np.sqrt(np.mean(rows.scale**2)))
         if self.noise is not None:  # the noise variance that is learned is then that of a typical row
             rows = replace(rows, scale=rows.scale / self._typical_scale)
-        self.model_, self.n_effective_ = fit_regressor(self, rows)
+        share = None if before is None else self.n_effective_ / self.n_rows_
+        self.model_, self.n_effective_ = fit_regressor(self, rows, before, share)
         self.n_rows_, self.redundancy_ = len(rows.y), len(rows.y) / self.n_effective_
         self._set_noise_factor()
         with limited_blas(len(self.model_.coef_)):

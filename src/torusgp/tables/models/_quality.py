@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from torusgp.tables.forecasting import Timeline
 from torusgp.tables.models._ahead import show_moment
 from torusgp.tables.models._choice import NOT_NAMED
 from torusgp.tables.models._repeats import repeated_times
@@ -77,18 +78,25 @@ def _of_steps(order, data):
     gaps = np.flatnonzero(steps > _GAP * usual)
     # months and years differ in length, and summer time moves an hour
     gaps = gaps[steps[gaps] > _GAP * usual + (3700 if is_time else 0)] if usual < 80_000 else gaps
+    missing = np.rint(steps[gaps] / usual) - 1
+    timeline = Timeline.from_order(order) if is_time else None
+    if timeline is not None and (timeline.slots or timeline.closed):  # nights and days off are no gaps
+        expected = timeline.expected(moments.iloc[0])
+        absent = expected[~expected.isin(moments)]
+        missing = np.diff(np.searchsorted(absent, [*moments.iloc[gaps], moments.iloc[-1]]))
+        gaps, missing = gaps[missing > 0], missing[missing > 0]
     data["gaps"] = len(gaps)
     if not len(gaps):
         return []
-    longest = int(gaps[np.argmax(steps[gaps])])
+    n_missing = count(int(missing.sum()), "row")
+    longest = int(gaps[np.argmax(missing)])
     size = _duration(steps[longest]) if is_time else number(steps[longest])
-    missing = int(np.sum(np.rint(steps[gaps] / usual) - 1))
     return [
         Finding(
             NOTE,
             "data",
-            f"{count(len(gaps), 'gap')} in {order.name}, in which about {count(missing, 'row')} are missing; the "
-            f"longest, of {size}, begins after {show_moment(moments.iloc[longest])}.",
+            f"{count(len(gaps), 'gap')} in {order.name}, in which about {n_missing} are missing; "
+            f"the longest, of {size}, begins after {show_moment(moments.iloc[longest])}.",
         )
     ]
 

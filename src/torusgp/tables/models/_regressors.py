@@ -10,62 +10,87 @@ from torusgp.fitting.noise_models import CorrelatedNoise
 from torusgp.fitting.schedule import limited_blas
 from torusgp.kernels.axes import Category, Circle, Line, Sum
 from torusgp.tables.models._rows import row_times
-from torusgp.tables.models._terms import category_inputs, with_single_effects
+from torusgp.tables.models._terms import with_single_effects
 
 _FEW_COMPONENTS = 401  # at most, of a fit from which an effective sample size is estimated
 _EXPECTED_COMPONENTS = 401  # where their number is to be found
 
 
-def fit_regressor(table, rows):
-    """A regressor fitted to rows, and their effective sample size."""
+def fit_regressor(table, rows, before=None, share=None):
+    """A regressor fitted to rows, and their effective sample size.
+
+    Parameters
+    ----------
+    table : TableModel
+        What is fitted.
+    rows : Rows
+        The rows.
+    before : TorusGPRegressor, optional
+        Fitted to others of them: where to start.
+    share : float, optional
+        Effective sample size of those, over their number.
+    """
     likelihood, inputs = check_likelihood(table.likelihood), table.inputs_
-    kernel = inputs.expression(rows.X)
-    options = {"n_components": table.n_components, "verbose": table.verbose}
     in_order = rows.order is not None and table.errors != "independent"
-    if in_order and table.terms is None:
-        kernel = with_single_effects(kernel)
     size = _EXPECTED_COMPONENTS if table.n_components == "auto" else table.n_components
     with limited_blas(size):
         if likelihood.needs_passes:
-            return _fit_likelihood(table, rows, kernel, options, likelihood, in_order)
-        model = TorusGPRegressor(
-            kernel,
-            likelihood=table.likelihood,
-            noise=noise_in_time(inputs) if in_order else "white",
-            noise_kernel=noise_kernel(table.noise_by, inputs),
-            **options,
-        )
+            return _fit_likelihood(table, rows, likelihood, in_order, before, share)
         times = row_times(inputs, rows.order) if in_order else None
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Errors come in runs", UserWarning)  # which the table tells itself
-            model.fit(rows.X, rows.y, noise_scale=rows.scale, time=times)
-        if in_order and model.noise_process_ is None:  # what is for correlated errors only is not needed
-            model.set_params(kernel=inputs.expression(rows.X), noise="white").fit(
-                rows.X, rows.y, noise_scale=rows.scale
+            if before is not None and (before.noise_process_ is not None or not in_order):
+                model = before.refit(rows.X, rows.y, noise_scale=rows.scale, time=times)
+                return model, model.fitted_.effective_sample_size
+            noise = noise_in_time(inputs) if in_order else "white"
+            model = _make(table, _kernel(table, rows, in_order), noise).fit(
+                rows.X, rows.y, noise_scale=rows.scale, time=times
             )
+        if in_order and model.noise_process_ is None:  # what is for correlated errors only is not needed
+            model = _make(table, _kernel(table, rows, False), "white").fit(rows.X, rows.y, noise_scale=rows.scale)
         return model, model.fitted_.effective_sample_size
 
 
-def _fit_likelihood(table, rows, kernel, options, likelihood, in_order):
-    """The same with another likelihood: rows count as much as in a normal model of stabilised targets."""
-    n_effective = float(len(rows.y))
-    if in_order:
-        few = options | {"n_components": _FEW_COMPONENTS, "index_set": "adaptive"}
-        normal = TorusGPRegressor(kernel, noise=noise_in_time(table.inputs_), **few)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # of a fit that is not the last
-            normal.fit(rows.X, _stabilised(likelihood, rows), time=row_times(table.inputs_, rows.order))
-        n_effective = min(n_effective, normal.fitted_.effective_sample_size)
-    model = TorusGPRegressor(
+def _kernel(table, rows, in_order):
+    kernel = table.inputs_.expression(rows.X)
+    return with_single_effects(kernel) if in_order and table.terms is None else kernel
+
+
+def _make(table, kernel, noise="white"):
+    return TorusGPRegressor(
         kernel,
         likelihood=table.likelihood,
+        noise=noise,
         noise_kernel=noise_kernel(table.noise_by, table.inputs_),
-        **options,
+        n_components=table.n_components,
+        verbose=table.verbose,
     )
-    share = n_effective / len(rows.y)
+
+
+def _fit_likelihood(table, rows, likelihood, in_order, before, share):
+    """The same with another likelihood: rows count as much as in a normal model of stabilised targets."""
+    kernel = _kernel(table, rows, in_order)
+    if share is None:
+        share = _effective_share(table, rows, kernel, likelihood) if in_order else 1.0
     weights = None if share == 1.0 else np.full(len(rows.y), share)
     scale = {} if likelihood.takes is None else {likelihood.takes: rows.scale}
-    return model.fit(rows.X, rows.y, sample_weight=weights, **scale), n_effective
+    fit = _make(table, kernel).fit if before is None else before.refit
+    return fit(rows.X, rows.y, sample_weight=weights, **scale), share * len(rows.y)
+
+
+def _effective_share(table, rows, kernel, likelihood):
+    """Effective sample size over the number of rows, by a normal model of stabilised targets with few components."""
+    normal = TorusGPRegressor(
+        kernel,
+        noise=noise_in_time(table.inputs_),
+        n_components=_FEW_COMPONENTS,
+        index_set="adaptive",
+        verbose=table.verbose,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of a fit that is not the last
+        normal.fit(rows.X, _stabilised(likelihood, rows), time=row_times(table.inputs_, rows.order))
+    return min(1.0, normal.fitted_.effective_sample_size / len(rows.y))
 
 
 def noise_in_time(inputs):
@@ -77,13 +102,17 @@ def noise_kernel(names, inputs):
     """What the variance of the noise depends on: circles of inputs that repeat, lines or categories of others."""
     if not names:
         return None
-    periods = {circle.input: circle.period for circle in inputs.circles}
-    categories = set(category_inputs(inputs.model))
-    parts = [
-        Circle(name, periods[name]) if name in periods else Category(name) if name in categories else Line(name)
-        for name in map(inputs.input_name, names)
-    ]
+    parts = [_plain(inputs.factor(name), name) for name in map(inputs.input_name, names)]
     return Sum(tuple(term for part in parts for term in part.terms))
+
+
+def _plain(factor, name):
+    """An input of the noise, with the period, levels or range that it has in the model."""
+    if isinstance(factor, Circle):
+        return Circle(name, factor.period)
+    if isinstance(factor, Category):
+        return Category(name, levels=factor.levels)
+    return Line(name, range=getattr(factor, "range", None))
 
 
 def _stabilised(likelihood, rows):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from torusgp.kernels.axes import Category, Circle, Expression, Factor, Input, Lattice, Product, Slope, Sum
+from torusgp.kernels.axes import Category, Circle, Expression, Factor, Input, Lattice, Line, Product, Slope, Sum
 from torusgp.tables.reading import to_level
 
 TIME = "time"  # what terms call the column that orders the rows, whatever its name
@@ -63,7 +63,7 @@ def _used(product: Product) -> list[Input]:
 def distinct_circles(model: Expression) -> list[Circle]:
     """Circles of an expression, one for each axis: those of the same input and period are one, if it is not learned."""
     found: dict[Any, Circle] = {}
-    for factor in _factors(model):
+    for factor in all_factors(model):
         if isinstance(factor, Circle):
             found.setdefault(id(factor) if factor.learns_period else (factor.input, float(factor.period)), factor)
     return list(found.values())
@@ -71,14 +71,14 @@ def distinct_circles(model: Expression) -> list[Circle]:
 
 def category_inputs(terms: Expression | None) -> list[Input]:
     """Inputs that are categories."""
-    return [] if terms is None else [one.input for one in _factors(terms) if isinstance(one, Category)]
+    return [] if terms is None else [one.input for one in all_factors(terms) if isinstance(one, Category)]
 
 
 def number_inputs(terms: Expression | None) -> list[Input]:
     """Inputs that are numbers."""
     if terms is None:
         return []
-    others = [name for one in _factors(terms) if not isinstance(one, Category) for name in one.used]
+    others = [name for one in all_factors(terms) if not isinstance(one, Category) for name in one.used]
     return [slope.input for slope in _slopes(terms)] + others
 
 
@@ -96,6 +96,20 @@ def levels_as_text(terms: Expression | None) -> Expression | None:
         if not isinstance(factor, Category) or factor.levels is None:
             return factor
         return replace(factor, levels=tuple(to_level(level) for level in factor.levels))
+
+    return _mapped(terms, changed)
+
+
+def within(terms: Expression, X: Any) -> Expression:
+    """The terms with the ranges and levels of inputs, where none are given: fits to some of the rows share them."""
+
+    def changed(factor):
+        if isinstance(factor, Category) and factor.levels is None:
+            return replace(factor, levels=tuple(sorted(X[factor.input].dropna().unique())))
+        if isinstance(factor, Line) and factor.range is None:
+            low, high = float(X[factor.input].min()), float(X[factor.input].max())
+            return factor if low == high else replace(factor, range=(low, high))
+        return factor
 
     return _mapped(terms, changed)
 
@@ -119,7 +133,8 @@ def _slopes(expression: Expression) -> list[Slope]:
     return [term for term in expression.terms if isinstance(term, Slope)]
 
 
-def _factors(expression: Expression) -> list[Factor]:
+def all_factors(expression: Expression) -> list[Factor]:
+    """Factors of all products."""
     return [factor for term in expression.terms if isinstance(term, Product) for factor in term.factors]
 
 

@@ -3,6 +3,8 @@
 import warnings
 from contextlib import contextmanager
 
+import numpy as np
+
 from torusgp.tables.models._errors import length_scales
 from torusgp.tables.models._outliers import find_outliers
 from torusgp.tables.models._quality import describe_data
@@ -12,6 +14,7 @@ from torusgp.views.findings import NOTE, PROBLEM, Finding, describe_naive
 from torusgp.views.model_findings import model_findings
 from torusgp.views.numbers import number, percent, with_unit
 
+_SEEN = 0.1  # of what varies in the predictions, at least, of a term whose length scales matter
 _LARGE_FACTOR = 1.5  # of error bars: less is common, and no sign of another period
 
 
@@ -100,8 +103,10 @@ def _of_runs(table):
 
 
 def _of_length_scales(table):
-    fitted = table.model_.fitted_
-    found = [one for term in length_scales(fitted, errors=False) for one in term if one.bound == "lower"]
+    fitted, stds = table.model_.fitted_, table._part_stds
+    terms = zip(table.model_.term_names_, length_scales(fitted, errors=False), strict=False)
+    seen = [scales for name, scales in terms if stds.get(name, np.inf) > _SEEN * stds[None]]
+    found = [one for scales in seen for one in scales if one.bound == "lower"]
     found = [one for one in found if fitted.prior.torus.axes[one.axis].kind == "circle"]
     if not found:
         return []
