@@ -19,7 +19,7 @@ _MOST_ROUNDS = 3
 _SETTLED = 0.1  # relative change of the autocovariance that ends the rounds
 _MOST_ROWS = 1.5  # times as many as before, at most: more could show more
 _SAME_STEP = 1e-3  # relative difference of the steps of two series that are the same
-_SAME_UNIT = 0.5  # relative difference of the squares of noise scales that are much alike
+_SAME_UNIT = 0.1  # relative difference of the squares of noise scales that are much alike
 
 
 def can_refit(before: Fit, n_rows: int) -> bool:

@@ -34,8 +34,9 @@ def repeated_times(frame: Any, order: Any, source: Any) -> str | None:
     if not len(again):
         return None
     share = f"{len(again):,} of {len(order):,} rows have the time of another"
+    repeated = order.duplicated(keep=False) & order.notna()
     for name in frame.columns:
-        if name != order.name and _parts_rows(frame[name], order):
+        if name != order.name and _parts_rows(frame[name], order) and not _repeats(frame[name], order, repeated):
             return (
                 f"{share}: there are several series, which {name!r} tells apart. Fit a model for each of its values: "
                 f"{word('by', name)}."
@@ -44,6 +45,12 @@ def repeated_times(frame: Any, order: Any, source: Any) -> str | None:
         f"{share}; the first is {place_of_row(again.index[0], source)}, {again.iloc[0]}. Leave out what is there "
         "twice, or name a column that tells the rows apart."
     )
+
+
+def _repeats(column: Any, order: Any, repeated: Any) -> bool:
+    """Whether rows of one time mostly have the same level, too: they are there twice."""
+    pairs = column[repeated].astype(str).str.cat(order[repeated].astype(str), sep="@")
+    return bool((~pairs.duplicated(keep=False)).mean() < _ALONE)
 
 
 def _parts_rows(column: Any, order: Any) -> bool:
