@@ -248,7 +248,7 @@ class TestTables:
         inputs = choose_inputs(options, frame, "the table")
         again = TableInputs.from_json(to_plain(inputs.to_json()))
         assert again.to_json() == inputs.to_json()
-        assert inputs.names == ["hour_of_day", "day_of_year", "a", "b", "t", "c"]
+        assert inputs.names == ["a", "b", "hour_of_day", "day_of_year", "t", "c"]
         assert [circle.input for circle in again.circles] == ["a", "a", "b", "hour_of_day", "day_of_year", "c"]
         assert [circle.period for circle in again.circles] == [2.0, "auto", 3.0, 24.0, 365.25, "auto"]
         assert inputs.time == "t"

@@ -390,7 +390,8 @@ class _Chooser:
         """
         cycles = [one for one in factors if self._is_rhythm(one)]
         others = [one for one in factors if one not in cycles]
-        if not cycles or not others:
+        finds_period = any(isinstance(one, Circle) and one.learns_period for one in factors)
+        if not cycles or not others or finds_period:
             return [self._product(factors)] if factors else []
         fastest = min(cycles, key=self._turn)
         pairs = [Product((fastest, one)) for one in others]
@@ -405,10 +406,10 @@ class _Chooser:
         return isinstance(one, Circle) and (one.input == self._time or one.input in self._calendar_inputs())
 
     def _turn(self, one: Factor) -> float:
-        """How long a cycle takes: in days, or in the units of what orders the rows; last if that is to be found."""
+        """How long a cycle takes: in days, or in the units of what orders the rows."""
         known: dict[Any, float] = {CYCLES[name].column: CYCLES[name].n_days for name in self._cycles or ()}
         assert isinstance(one, Circle)
-        return known.get(one.input, np.inf if one.period == "auto" else float(one.period))
+        return known.get(one.input, float(one.period))
 
     def _product(self, factors: list[Factor]) -> Product:
         """One product; where the data cannot choose its frequencies, only pairs of many axes interact."""
