@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from torusgp.engine.series import longest_lag
-from torusgp.fitting.correlated_fitter import CorrelatedFitter, MomentSource, Series, with_noise
+from torusgp.fitting.correlated_fitter import CorrelatedFitter, Series
 from torusgp.fitting.fitter import Fit, Fitter, Preliminary
 from torusgp.fitting.latent_fitter import LatentFitter, progress_of
 from torusgp.fitting.parameters import Parameters
@@ -64,21 +64,16 @@ class SeriesRefitter(CorrelatedFitter):
     """Fits rows whose noise is correlated, from where a fit of others has ended."""
 
     def refit_series(self, series: Series, before: Fit) -> Fit:
-        """Learn from the parameters, the number of components and the autocovariance that were learned before."""
+        """Learn from the parameters and the autocovariance that were learned before, with as many components."""
         process = before.fitted.noise_process
         if process is None or not self._is_alike(series, before):
             return self.fit_series(series)
         self.model = before.model
         outcome = _outcome(self, series.rows, before)
-        problem = self._problem(series, outcome, None)
-        source, size = problem.source(series.rows), outcome.learned.index_set.n_components
-        moving = self.settings.index_set != "learned"
+        source, cap = self._problem(series, outcome).source(series.rows), outcome.learned.index_set.n_components
         noise = process.autocovariance.scaled(_unit_ratio(self, series.rows, before))
         for _ in range(_MOST_ROUNDS):
-            start = with_noise(outcome.learned.parameters, noise.variance)
-            moments = MomentSource(series, source, problem.prior, self.settings, noise)
-            found = problem.learn(moments, start, search=False, n_components=size, circles_move=moving)
-            outcome, known = replace(outcome, learned=found), noise
+            outcome, known = self._relearned(series, outcome, source, noise, search=False, cap=cap), noise
             noise = self._estimated(series, self._residuals(series, outcome, source, noise), noise.n_lags)
             change = np.linalg.norm(noise.values - known.values) / np.linalg.norm(noise.values)
             self.settings.report(f"autocovariance of the noise changed by {change:.2g}, variance {noise.variance:.4g}")
