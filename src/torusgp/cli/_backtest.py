@@ -6,7 +6,7 @@ from typing import Annotated
 from torusgp.cli._console import at_work, errors_told, print_json, printable
 from torusgp.cli._forecast import written_times
 from torusgp.cli._model_options import takes_model
-from torusgp.cli._options import check_output, debug_option, json_option
+from torusgp.cli._options import check_output, debug_option, json_option, output_option
 from torusgp.cli._predict import encode, to_shown_digits
 from torusgp.storage.files import write_together
 from torusgp.tables.forecasting.backtest import shown_horizons
@@ -66,10 +66,7 @@ def add_backtest(app):
             int | None,
             typer.Option(min=1, help="Fits at a time; by default one for each core.", metavar="NUMBER"),
         ] = None,
-        output: Annotated[
-            Path | None,
-            typer.Option("--output", "-o", help="Table of all forecasts: .csv, .csv.gz or .parquet.", metavar="OUT"),
-        ] = None,
+        output: Annotated[Path | None, output_option("Table of all forecasts: .csv, .csv.gz or .parquet.")] = None,
         as_json: Annotated[bool, json_option()] = False,
         debug: Annotated[bool, debug_option()] = False,
     ):

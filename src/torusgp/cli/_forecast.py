@@ -1,12 +1,20 @@
 """``torusgp forecast``: the rows that come after those of a table."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
-from torusgp.cli._console import at_work, errors_told, print_json, printable
-from torusgp.cli._options import check_output, date_format_option, debug_option, decimal_option, json_option, split_list
-from torusgp.cli._predict import encode, to_records, to_shown_digits, widest_interval
+from torusgp.cli._console import at_work, errors_told
+from torusgp.cli._options import (
+    check_output,
+    date_format_option,
+    debug_option,
+    decimal_option,
+    json_option,
+    quantiles_option,
+    split_list,
+    table_output_option,
+)
+from torusgp.cli._predict import encode, tell_rows, to_shown_digits, widest_interval
 from torusgp.storage.files import write_together
 from torusgp.tables.models import PanelModel, load_tables, words_of_the_command
 from torusgp.tables.reading import TextLayout
@@ -55,18 +63,8 @@ def add_forecast(app):
             Path | None,
             typer.Option(help="Table of the time to come, with inputs such as a weather forecast.", metavar="FILE"),
         ] = None,
-        output: Annotated[
-            Path | None,
-            typer.Option(
-                "--output",
-                "-o",
-                help="Table to write: .csv, .csv.gz or .parquet. Without it, CSV is printed.",
-                metavar="OUT",
-            ),
-        ] = None,
-        quantiles: Annotated[
-            str, typer.Option(help="Quantiles of the predicted distribution, with commas.", metavar="Q,Q")
-        ] = "0.05,0.5,0.95",
+        output: Annotated[Path | None, table_output_option()] = None,
+        quantiles: Annotated[str, quantiles_option()] = "0.05,0.5,0.95",
         draws: Annotated[
             int, typer.Option(min=0, help="Number of whole paths to add, as columns.", metavar="NUMBER")
         ] = 0,
@@ -95,21 +93,12 @@ def add_forecast(app):
                     decimal=decimal,
                     date_format=date_format,
                 )
-            interval = widest_interval(levels)
-            if as_json:
-                content = {"model": str(model), **facts, "rows": len(result), "interval": interval}
-                if output is None:
-                    content["forecast"] = to_records(result)
-                print_json(content | {"output": None if output is None else str(output)})
-            elif output is None:
-                sys.stdout.write(to_text(result))
-                sys.stdout.flush()
-            else:
-                print(printable(f"{len(result):,} forecasts of {facts['target']}: {output}"))
-                print(printable(f"  from {facts['from']} to {facts['to']}, step {facts['step']}"))
-                if interval is not None:
-                    share = f"{interval['percent']:.4g} % of the values"
-                    print(printable(f"  {interval['from']} to {interval['to']}: {share}"))
+            content = {"model": str(model), **facts, "rows": len(result), "interval": widest_interval(levels)}
+            said = [
+                f"{len(result):,} forecasts of {facts['target']}: {output}",
+                f"  from {facts['from']} to {facts['to']}, step {facts['step']}",
+            ]
+            tell_rows(result, to_text, output, content, "forecast" if as_json else None, said)
 
 
 def forecast_file(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from torusgp.cli._console import at_work, describe_cell, fail
+from torusgp.cli._options import hole_option, mask_option, output_option
 from torusgp.images.inpainting import DEFAULT_COLUMNS, Inpainting, hole_mask, inpaint, make_lattice_regressor
 from torusgp.storage.files import check_places, write_together
 from torusgp.storage.pictures import encode_std, read_mask, read_picture
@@ -68,23 +69,12 @@ def add_inpaint(app):
     @app.command(name="inpaint", help=_HELP)
     def command(
         image: Annotated[Path, typer.Argument(metavar="IMAGE", help="Image to fill: grey or colour, 8 or 16 bits.")],
-        mask: Annotated[
-            Path | None, typer.Option(help="Image of the same size; what is not zero is missing.", metavar="MASK")
-        ] = None,
-        hole: Annotated[
-            str | None,
-            typer.Option(
-                help="Rows r0 to r1 - 1 and columns c0 to c1 - 1 are missing, counted from 0 at the upper left.",
-                metavar="r0:r1,c0:c1",
-            ),
-        ] = None,
+        mask: Annotated[Path | None, mask_option("missing")] = None,
+        hole: Annotated[str | None, hole_option("missing")] = None,
         output: Annotated[
             Path | None,
-            typer.Option(
-                "--output",
-                "-o",
-                help="Filled image, .png or .tif; the others are named after it. By default IMAGE-filled, beside it.",
-                metavar="OUT",
+            output_option(
+                "Filled image, .png or .tif; the others are named after it. By default IMAGE-filled, beside it."
             ),
         ] = None,
         components: Annotated[

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 from torusgp.cli._console import at_work, describe_cell, fail, with_error
+from torusgp.cli._options import hole_option, mask_option, output_option
 from torusgp.images.inpainting import DEFAULT_COLUMNS, hole_mask
 from torusgp.images.lattices import ImageLattice, find_lattice
 from torusgp.storage.files import check_places, write_together
@@ -62,24 +63,11 @@ def add_lattice(app):
     @app.command(name="lattice", help=_HELP)
     def command(
         image: Annotated[Path, typer.Argument(metavar="IMAGE", help="Image: grey or colour, 8 or 16 bits.")],
-        mask: Annotated[
-            Path | None, typer.Option(help="Image of the same size; what is not zero is not used.", metavar="MASK")
-        ] = None,
-        hole: Annotated[
-            str | None,
-            typer.Option(
-                help="Rows r0 to r1 - 1 and columns c0 to c1 - 1 are not used, counted from 0 at the upper left.",
-                metavar="r0:r1,c0:c1",
-            ),
-        ] = None,
+        mask: Annotated[Path | None, mask_option("not used")] = None,
+        hole: Annotated[str | None, hole_option("not used")] = None,
         output: Annotated[
             Path | None,
-            typer.Option(
-                "--output",
-                "-o",
-                help="JSON file; the others are named after it. By default IMAGE-lattice.json, beside it.",
-                metavar="OUT",
-            ),
+            output_option("JSON file; the others are named after it. By default IMAGE-lattice.json, beside it."),
         ] = None,
         components: Annotated[
             int, typer.Option(help="Most components of the model; more follow finer detail of the cell.")

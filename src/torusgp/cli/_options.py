@@ -43,6 +43,42 @@ def date_format_option():
     )
 
 
+def output_option(help):
+    """The option ``--output``."""
+    import typer
+
+    return typer.Option("--output", "-o", help=help, metavar="OUT")
+
+
+def table_output_option():
+    """The option ``--output`` of a table."""
+    return output_option("Table to write: .csv, .csv.gz or .parquet. Without it, CSV is printed.")
+
+
+def quantiles_option():
+    """The option ``--quantiles``."""
+    import typer
+
+    return typer.Option(help="Quantiles of the predicted distribution, with commas.", metavar="Q,Q")
+
+
+def mask_option(which):
+    """The option ``--mask``, of pixels that are missing or not used."""
+    import typer
+
+    return typer.Option(help=f"Image of the same size; what is not zero is {which}.", metavar="MASK")
+
+
+def hole_option(which):
+    """The option ``--hole``, of pixels that are missing or not used."""
+    import typer
+
+    return typer.Option(
+        help=f"Rows r0 to r1 - 1 and columns c0 to c1 - 1 are {which}, counted from 0 at the upper left.",
+        metavar="r0:r1,c0:c1",
+    )
+
+
 def split_pair(text, option, example):
     """Column and value of an option ``COLUMN=VALUE``.
 

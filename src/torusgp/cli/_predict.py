@@ -16,7 +16,9 @@ from torusgp.cli._options import (
     decimal_option,
     drop_missing_option,
     json_option,
+    quantiles_option,
     split_list,
+    table_output_option,
 )
 from torusgp.storage.files import write_together
 from torusgp.tables.models import load_tables, quantile_name, to_plain, words_of_the_command
@@ -56,18 +58,8 @@ def add_predict(app):
     def command(
         model: Annotated[Path, typer.Argument(metavar="MODEL", help="File that torusgp fit wrote.")],
         data: Annotated[Path, typer.Argument(metavar="DATA", help="Table: .csv, .csv.gz, .tsv or .parquet.")],
-        output: Annotated[
-            Path | None,
-            typer.Option(
-                "--output",
-                "-o",
-                help="Table to write: .csv, .csv.gz or .parquet. Without it, CSV is printed.",
-                metavar="OUT",
-            ),
-        ] = None,
-        quantiles: Annotated[
-            str, typer.Option(help="Quantiles of the predicted distribution, with commas.", metavar="Q,Q")
-        ] = "0.05,0.5,0.95",
+        output: Annotated[Path | None, table_output_option()] = None,
+        quantiles: Annotated[str, quantiles_option()] = "0.05,0.5,0.95",
         keep: Annotated[bool, typer.Option("--keep/--no-keep", help="Keep the columns of DATA.")] = True,
         prefix: Annotated[str, typer.Option(help="Put before the names of the new columns.")] = "",
         drop_missing: Annotated[bool, drop_missing_option()] = False,
@@ -90,20 +82,12 @@ def add_predict(app):
                     date_format=date_format,
                 )
             interval = widest_interval(split_list(quantiles, "--quantiles"), prefix)
-            if as_json:
-                content = {"model": str(model), "data": str(data), "rows": len(result), "scores": scores}
-                content["interval"] = interval
-                if output is None:
-                    content["predictions"] = to_records(result)
-                print_json(content | {"output": None if output is None else str(output)})
-            elif output is None:
-                sys.stdout.write(to_text(result))
-                sys.stdout.flush()
-            else:
-                print(f"{len(result):,} predictions: {output}")
-                if interval is not None:
-                    share = f"{interval['percent']:.4g} % of the values"
-                    print(printable(f"  {interval['from']} to {interval['to']}: {share}"))
+            content = {"model": str(model), "data": str(data), "rows": len(result), "scores": scores}
+            said = [f"{len(result):,} predictions: {output}"]
+            tell_rows(
+                result, to_text, output, content | {"interval": interval}, "predictions" if as_json else None, said
+            )
+            if output is not None and not as_json:
                 if scores is not None and "rmse" not in scores:
                     print(f"Compared with the target in {data}:")
                     told = {level: one["r2"] for level, one in scores.items()}
@@ -113,6 +97,37 @@ def add_predict(app):
                 elif scores is not None:
                     facts = [f"  {name:16}{value}" for name, value in score_facts(scores).items()]
                     print("\n".join([f"Compared with the target in {data}:", *facts]))
+
+
+def tell_rows(rows, to_text, output, content, name, lines):
+    """Say what was predicted: as JSON, as CSV if no file was written, or in words.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        The predictions.
+    to_text : callable
+        Gives the text of such a table.
+    output : Path or None
+        File that they were written to.
+    content : dict
+        What JSON says beside them, with the "interval" of the outer quantiles.
+    name : str or None
+        What JSON calls them; None for words.
+    lines : sequence of str
+        Words that come first.
+    """
+    interval = content["interval"]
+    if name is not None:
+        shown = {name: to_records(rows)} if output is None else {}
+        print_json(content | shown | {"output": None if output is None else str(output)})
+    elif output is None:
+        sys.stdout.write(to_text(rows))
+        sys.stdout.flush()
+    else:
+        if interval is not None:
+            lines = [*lines, f"  {interval['from']} to {interval['to']}: {interval['percent']:.4g} % of the values"]
+        print(printable("\n".join(lines)))
 
 
 def predict_file(

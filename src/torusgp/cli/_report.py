@@ -12,6 +12,7 @@ from torusgp.cli._options import (
     decimal_option,
     drop_missing_option,
     json_option,
+    output_option,
 )
 from torusgp.libraries import require
 from torusgp.tables.models import TableModel, words_of_the_command
@@ -44,10 +45,7 @@ def add_report(app):
     def command(
         model: Annotated[Path, typer.Argument(metavar="MODEL", help="File that torusgp fit wrote.")],
         data: Annotated[Path | None, typer.Argument(metavar="DATA", help="Table to compare predictions with.")] = None,
-        output: Annotated[
-            Path | None,
-            typer.Option("--output", "-o", help="Page to write; by default MODEL-report.html.", metavar="OUT"),
-        ] = None,
+        output: Annotated[Path | None, output_option("Page to write; by default MODEL-report.html.")] = None,
         new: Annotated[
             bool | None, typer.Option("--new-rows/--fitted-rows", help="Whether the model has not seen DATA.")
         ] = None,

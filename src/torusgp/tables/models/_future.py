@@ -180,9 +180,11 @@ def _check_gaps(timeline, times, positions, needed, source):
         return there
     is_off = np.zeros(len(times), dtype=bool)
     if times.dtype.kind == "M" and timeline.unit != "month" and there.any():
-        is_off = ~there & _outside(there, times.dt.strftime("%Y-%m-%d").to_numpy())
-        beyond = np.arange(len(times)) > np.flatnonzero(there)[-1]
-        is_off &= ~beyond | timeline.on_closed_days(times)
+        days = times.dt.strftime("%Y-%m-%d").to_numpy()
+        first, last = np.flatnonzero(there)[[0, -1]]
+        is_off = ~there & _outside(there, days)
+        is_off[:first] &= days[:first] != days[first]  # a table that begins too late
+        is_off[last + 1 :] &= timeline.on_closed_days(times[last + 1 :])
     gaps = times[~there & ~is_off]
     if len(gaps):
         what = f" {_names(needed)} must be known there." if needed else ""
