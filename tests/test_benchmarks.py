@@ -350,14 +350,12 @@ class TestOpenModels:
         exact = co2.exact_process().kernel
         np.testing.assert_allclose(ours, exact.k1(X), rtol=1e-12)  # the second one is the noise
 
-    def test_peak_of_a_made_star(self):
-        rng = np.random.default_rng(0)
-        times = np.concatenate([np.arange(0, 90, 0.1), np.arange(700, 790, 0.1)])
-        flux = np.sin(2 * np.pi * times / 4.2) + 0.1 * rng.normal(size=len(times))
-        assert star.highest_peak(times, flux, 900) == pytest.approx(4.2, abs=0.05)
-        X, y = star.half_days(times, flux, 900)
-        assert np.diff(X.time).max() == pytest.approx(star.EMPTY, abs=1)
-        assert len(X) == len(y) == pytest.approx(360, abs=2)
+    def test_most_of_the_gap_of_a_made_star_is_cut_out(self, tmp_path):
+        times = np.concatenate([np.arange(130, 220, 0.1), np.arange(700, 790, 0.1)])
+        pd.DataFrame({"time": times, "flux_ppt": np.sin(times)}).to_csv(tmp_path / "star.csv", index=False)
+        X, y = star.read(tmp_path / "star.csv")
+        assert (X.time.iloc[0], np.diff(X.time).max()) == (0.0, pytest.approx(star.EMPTY))
+        np.testing.assert_allclose(y, np.sin(times))
 
     def test_paired_differences_count_weeks(self):
         first = np.repeat([1.0, 3.0, 2.0], 7)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from torusgp.fitting.advice import advise
 from torusgp.fitting.moves import PeriodMoves, inverse_cell
+from torusgp.fitting.periods._changing import ChangingPeriod, find_changing_period
 from torusgp.fitting.periods._results import PeriodSearch, describe
 from torusgp.fitting.periods._sampling import Sampling
 from torusgp.fitting.periods._search import find_period
@@ -84,7 +85,9 @@ def set_up_period(model: Model, rows: Rows, report: Callable[[str], None]) -> Pe
         return PeriodSetup([model.period], moves, nyquist)
     lattice = model.torus.kinds("lattice")
     if unknown[lattice].any():
-        search, found, axes = _search(model, lattice, "auto", True, rows, report)
+        repeating = _search(model, lattice, "auto", True, rows, report)
+        assert repeating is not None
+        search, found, axes = repeating
         cells = [found[0].period]
         if not any(factor.is_cartesian for term in model.terms for factor in term.factors):
             unit = Sampling.from_inputs(rows.X[:, lattice]).unit
@@ -92,14 +95,48 @@ def set_up_period(model: Model, rows: Rows, report: Callable[[str], None]) -> Pe
         periods = [_placed(model.period, lattice, cell) for cell in cells]
         std = _placed(np.zeros_like(model.period), lattice, found[0].period_std)
         return PeriodSetup(periods, moves, nyquist, search, std, axes)
+    changing = _changing_period(model, unknown, rows, report)
     circles = _circles_to_search(model, unknown)
-    search, found, axes = _search(model, circles, known[circles], False, rows, report)
-    values, errors = (_merged(found, name, unknown[circles]) for name in ("period", "period_std"))
+    repeating = None
+    if changing is None or not changing.is_clear:
+        repeating = _search(model, circles, known[circles], False, rows, report, changing is None)
     period, std = model.period.copy(), np.zeros_like(model.period)
     where = circles[unknown[circles]]
     place: Any = (where, where) if period.ndim == 2 else where
+    if repeating is None:
+        assert changing is not None
+        changing.warn()
+        period[place], std[place] = changing.period, changing.period_std
+        return PeriodSetup([period], None, nyquist, None, std)
+    search, found, axes = repeating
+    values, errors = (_merged(found, name, unknown[circles]) for name in ("period", "period_std"))
     period[place], std[place] = values, errors
     return PeriodSetup([period], moves, nyquist, search, std, axes)
+
+
+def _changing_period(
+    model: Model, unknown: NDArray[np.bool_], rows: Rows, report: Callable[[str], None]
+) -> ChangingPeriod | None:
+    """Period of a single circle whose products all have a line of its input: it need not last.
+
+    It is not learned with the rest: its evidence has several maxima where a shape is forgotten after few turns, of
+    which one would be taken, with its own small standard error.
+    """
+    if unknown.sum() != 1 or (model.moving & ~unknown).any():
+        return None
+    axes, (circle,) = model.torus.axes, np.flatnonzero(unknown)
+    products = [term for term in model.terms if circle in term.axes]
+    for term in products:
+        if not any(one.is_line and axes[one.axes[0]].input == axes[circle].input for one in term.factors):
+            return None
+    limits = [float(one) if np.isfinite(one) and one > 0 else None for one in model.period_bounds[circle]]
+    precision = np.ones(len(rows.y)) if rows.sample_weight is None else rows.sample_weight
+    if rows.noise_scale is not None:
+        precision = precision / rows.noise_scale**2
+    found = find_changing_period(rows.X[:, circle], rows.y, precision, *limits)
+    if found is not None:
+        report(f"a shape that lasts {found.turns:g} turns: period {found.period:.5g} +- {found.period_std:.2g}")
+    return found
 
 
 def _moves(model: Model, rows: Rows, sampling: Sampling, periodic: NDArray[np.int64]) -> PeriodMoves:
@@ -149,7 +186,9 @@ def _search(
     whole: bool,
     rows: Rows,
     report: Callable[[str], None],
-) -> tuple[PeriodSearch, list[Any], NDArray[np.int64]]:
+    needed: bool = True,
+) -> tuple[PeriodSearch, list[Any], NDArray[np.int64]] | None:
+    """Search for what repeats; if that is not needed, None where it is not clear."""
     superposed = len(np.unique(model.torus.inputs[axes])) == 1
     inputs = axes[:1] if superposed else axes
     unknown = len(axes) if whole else int(np.isnan(period).sum())
@@ -169,6 +208,8 @@ def _search(
         report=report,
     )
     wanted = unknown if superposed else 1
+    if not needed and len(search) < wanted:
+        return None
     candidates = [one for one in search.candidates if one.gain > 0]  # the best, reported or not
     if len(candidates) < wanted:
         shortest, longest = (", ".join(f"{limit:.4g}" for limit in limits) for limits in search.searched)
