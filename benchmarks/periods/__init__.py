@@ -1,8 +1,9 @@
 """Recovery of periods and lattices from made data, false alarms, and the textures of the paper; on one thread each.
 
 Parts: lattices (cells of images with a third of the pixels missing, against the Cramer-Rao bound), series (two periods
-in one irregular series, against Lomb-Scargle), nulls (data without a period), textures (the paper's images, with
-period and cell found from the data). Each writes a row per case and a summary to benchmarks/results/periods.
+in one irregular series, against Lomb-Scargle), nulls (data without a period), stars (shapes that change), textures
+(the paper's images, with period and cell found from the data). Each writes a row per case and a summary to
+benchmarks/results/periods.
 
     python -m benchmarks periods                                             # all, 100 seeds; an hour on two cores
     python -m benchmarks periods lattices nulls --seeds 10                   # two parts, fewer seeds
@@ -12,11 +13,11 @@ period and cell found from the data). Each writes a row per case and a summary t
 import argparse
 from pathlib import Path
 
-from benchmarks.periods import lattices, nulls, series, textures
+from benchmarks.periods import lattices, nulls, series, stars, textures
 from benchmarks.periods.runner import run_cases, write_rows
 
 RESULTS = Path(__file__).parents[1] / "results" / "periods"
-PARTS = {"lattices": lattices, "series": series, "nulls": nulls, "textures": textures}
+PARTS = {"lattices": lattices, "series": series, "nulls": nulls, "stars": stars, "textures": textures}
 
 
 def main(arguments=None):
