@@ -90,28 +90,40 @@ def find_leftover(model: RowModel, highest: NDArray[np.float64] | None = None) -
 def shown_share(model: RowModel, candidates: Patterns) -> float:
     r"""Share of the prior variance of frequencies outside a model that its residuals show there.
 
-    A set that the data chose leaves out what is weaker than the prior says. If all candidates together had the share
-    :math:`r` of their prior variances :math:`\lambda_k`, they would add :math:`\sum_k z_k^2 a_k / 2 (1 + a_k) -
-    \log(1 + a_k)` to the log evidence, :math:`a_k = r \lambda_k \sum_n p_n / 2 s^2`. The best share is returned, or
-    none if it is not clear that there is any.
+    A set that the data chose leaves out what is weaker than the prior says. If candidates had the share :math:`r` of
+    their prior variances :math:`\lambda_k`, together they would add :math:`\sum_k z_k^2 a_k / 2 (1 + a_k) -
+    \log(1 + a_k)` to the log evidence, :math:`a_k = r \lambda_k \sum_n p_n / 2 s^2`. The best share is taken, one for
+    candidates of the groups of axes that the model has, and one for all others if it is clear that they have any.
     """
     firsts = np.cumsum(candidates.sizes) - candidates.sizes
     variances = model.variances(candidates.frequencies())[1::2][firsts]  # (n_candidates, n_outputs)
     likely = np.argsort(-variances.sum(axis=1), kind="stable")[:_MOST_LIKELY]
     likely = likely[candidates.sizes[likely] == 1]
-    if not len(likely):
+    left_out = float(model.prior.truncation_error(model.parameters, model.index_set).sum())
+    if not len(likely) or left_out <= 0:
         return 0.0
-    rows, noise = model.rows.take(slice(0, _MORE_ROWS)), model.parameters[NOISE]
+    rows, noise, variances = model.rows.take(slice(0, _MORE_ROWS)), model.parameters[NOISE], variances[likely]
+    phases = to_phases(rows.X, model.parameters.period)
+    powers = _powers(phases, rows.precision, model.residuals(rows), candidates.take(likely))
     free = 1 - min(0.9, model.index_set.n_components / len(model.rows))  # of the residuals' directions
-    powers = _powers(
-        to_phases(rows.X, model.parameters.period), rows.precision, model.residuals(rows), candidates.take(likely)
-    )
     information = free * rows.precision.sum() / (2 * noise)
-    gains = []
-    for share in _SHARES:
-        ratio = share * variances[likely] * information
-        gains.append(float((powers / noise**2 * ratio / (2 * information * (1 + ratio)) - np.log1p(ratio)).sum()))
-    return float(_SHARES[int(np.argmax(gains))]) if max(gains) > _CLEAR else 0.0
+    ratios = _SHARES[:, None, None] * variances * information
+    gains = (powers / noise**2 / (2 * information) * ratios / (1 + ratios) - np.log1p(ratios)).sum(axis=2)
+    known = {row.tobytes() for row in model.index_set.frequencies[1:] != 0}
+    alike = np.array([row.tobytes() in known for row in candidates.values[likely] != 0])
+    mass = float(variances[alike].sum())  # of the cosine, as large as that of the sine: so the whole variance of a pair
+    return min(
+        1.0,
+        (_best_share(gains[:, alike], 0.0) * mass + _best_share(gains[:, ~alike], _CLEAR) * max(0.0, left_out - mass))
+        / left_out,
+    )
+
+
+def _best_share(gains: NDArray[np.float64], least: float) -> float:
+    """The share of the largest gain of all candidates together, shape (n_shares, n_candidates), if that is enough."""
+    total = gains.sum(axis=1)
+    best = int(np.argmax(total))
+    return float(_SHARES[best]) if total[best] > least else 0.0
 
 
 def _seen_on_grids(

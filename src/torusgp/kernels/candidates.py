@@ -21,7 +21,7 @@ from torusgp.kernels.index_sets._index_set import half_space
 from torusgp.kernels.torus import Torus
 
 _RADII = {1: (1000,), 2: (48, 24), 3: (12, 6, 4)}  # of the scan of low frequencies, by the number of axes
-_MANY_AXES = (4, 3, 2)  # the same for more of them: single axes, pairs, triples
+_MANY_AXES = (40, 3, 2)  # the same for more of them: single axes, pairs, triples; of all others the lowest
 _MOST_SCANNED = 8000
 _MOST_FROM_TWO_STEPS = 5000
 _HARMONICS = (2, 3, 4, 5)
@@ -217,7 +217,7 @@ def _steps(torus: Torus, period: NDArray[np.float64]) -> NDArray[np.int64]:
 def _low_frequencies(torus: Torus, n_rows: float) -> Patterns:
     """Patterns of few axes: entries of single axes up to a first radius, of pairs up to a second, and so on."""
     dimension = torus.dimension
-    radii = _RADII.get(dimension, _MANY_AXES)
+    radii = _RADII.get(dimension, _MANY_AXES + (1,) * (dimension - len(_MANY_AXES)))
     is_category = np.isin(np.arange(dimension), torus.kinds("category"))
     found, size = Patterns.none(torus), 0
     for order, radius in enumerate(radii, start=1):
