@@ -290,7 +290,9 @@ def compare_budgets(X, y, **options):
     """Shortfalls in log evidence of "auto" now and before against the best budget, and how much of it is allowed."""
 
     def log_evidence(size):
-        model = TorusGPRegressor(index_set="adaptive", n_components=size, n_threads=1, **options)
+        model = TorusGPRegressor(
+            index_set="adaptive", n_components=size, n_threads=1, backend=_chosen["backend"], **options
+        )
         return model.fit(X, y).log_marginal_likelihood_
 
     best = max(log_evidence(size) for size in (201, 401, 801, 1601))
