@@ -22,14 +22,15 @@ _FILES = {"model": "file of the model", "data": "file of the table; null if ther
 
 
 def _attributes(cls, *names):
-    """Meanings of attributes, from the docstring of their class."""
+    """Meanings of attributes, from the docstring of their class: of some, or of all, grouped by their text."""
     section = re.search(r"Attributes\n    -+\n(.*?)(?=\n\n    \S|\Z)", cls.__doc__, flags=re.DOTALL).group(1)
     found = {}
     for entry in re.split(r"\n(?=    \S)", section):
         head, _, text = entry.partition("\n")
-        found |= dict.fromkeys(re.split(r", ", head.partition(" : ")[0].strip()), " ".join(text.split()))
-    found = {name: meaning.replace("``", "`").replace("None", "null") for name, meaning in found.items()}
-    return {name: found[name] for name in names or found}
+        text = " ".join(text.split()).replace("``", "`").replace("None", "null")
+        found[head.partition(" : ")[0].strip()] = text[:1].lower() + text[1:]
+    single = {name: text for heads, text in found.items() for name in heads.split(", ")}
+    return {name: single[name] for name in names} if names else found
 
 
 # Fields of each object: what they mean, and the object that they hold. A star stands for names that vary.
@@ -78,7 +79,7 @@ _SAID = {
 _PANEL = {
     "by": "column whose levels have a model each",
     "target": "what is predicted",
-    "levels": ("models by level: fields of Model without those that are said", "*Model"),
+    "levels": ("models by level, without grade, sentences, figures and facts", "*Model"),
     "failed": ("levels without a model, and why", "*text"),
 }
 _POINT = {"time": "its time", "mean": "forecast", "low, high": "ends of its 95 % interval"}
@@ -181,7 +182,7 @@ OBJECTS = {
         "lower, upper": "ends of its 95 % interval",
     },
     "Scores": _attributes(Scores),
-    "Naive scores": {"season": "season that is repeated"} | _attributes(Scores),
+    "Naive scores": {"season": "season that is repeated", "and": ("all fields of scores", "Scores")},
     "Horizon": {
         "first, last": "steps ahead, from 1 on",
         "scores": ("of the model", "Scores"),
