@@ -33,6 +33,12 @@ def test_three_commands(folder):
     ratio = (written["mean"] / pd.read_csv(forecast)["mean"])[written["date"].dt.hour == 12].to_numpy()
     assert (ratio[:5] > 1.1).all()  # what is promoted
     assert (ratio[5:] == 1).all()
+    plan = pd.read_csv(folder / "plan.csv")
+    plan[~plan["date"].str.contains("-12-25|-12-26|-01-01")].to_csv(folder / "days-off.csv", index=False)
+    result = run("forecast", model, "--horizon", "4w", "--future", folder / "days-off.csv", "-o", forecast)
+    assert result.exit_code == 0
+    assert "no rows on 2024-12-25, 2024-12-26, 2025-01-01" in " ".join(result.stderr.split())
+    assert pd.read_csv(forecast, parse_dates=["date"])["date"].dt.date.nunique() == 25
     result = run("report", model, "-o", folder / "report.html")
     assert (result.exit_code, result.stderr) == (0, "")
     assert (folder / "report.html").stat().st_size > 10_000
