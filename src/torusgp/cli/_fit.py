@@ -23,8 +23,9 @@ _HELP = """Fit a model to a table, to predict one of its columns from the others
 
 DATA is a CSV file (.csv, .tsv, or compressed .csv.gz) or a Parquet file. Without further options all columns are
 inputs, by their type: numbers have smooth effects; text, booleans and numbers with two values have an effect for each
-value; times have slow change and the cycles of day, week and year that they have gone through twice. All of them may
-interact. Columns that are not used are named, with the reason.
+value; times have slow change and the cycles of day, week and year that they have gone through twice. Cycles may
+interact, each of the others with the fastest cycle, and any two others; without cycles all of them may. Columns that
+are not used are named, with the reason. Rows without a target are left out.
 
 --inputs names the columns to use; words for cycles of the calendar are inputs, too: minute, hour, weekday, month,
 quarter and year. --terms says which of them interact: * is for inputs that do, + for effects that add up. In it,
@@ -34,7 +35,7 @@ that also grows or falls steadily, such as sales: forecasts go on along it. Name
 --period names a column of numbers and the period with which it repeats, in its own units; auto finds it. --calendar
 names a column of times and its cycles: some of hour, day, week, month, quarter and year. Beside day, longer ones count
 whole days, unless --moving-days is given, which suits what goes on around midnight. What these options name and
---terms does not is one product beside the terms.
+--terms does not is beside the terms, as without them.
 
 --lags temperature=3h,24h makes moving means over the time up to each row, called temperature_3h and temperature_24h;
 predict and forecast take what came before from the rows fitted. --holidays AU-VIC makes a category called holidays:

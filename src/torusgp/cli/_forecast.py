@@ -24,11 +24,11 @@ _ENDINGS = (".csv", ".csv.gz", ".parquet")
 _HELP = """Forecast the rows that come after those of a model's table, with intervals and whole paths.
 
 MODEL is a file that torusgp fit wrote. Times go on as they do in its table: with the same step, on the same clock, and
-without hours or days of the week at which it has no rows.
+without hours, days of the week or days of the year at which it has no rows.
 
 --horizon says how far: a number of rows (48), a span (24h, 28d, 4w, 6mo, 1y) or the last time (2025-01-31). Where the
 model has inputs that do not follow from the time, such as temperature, --future names a table that has them for the
-time to come; without --horizon the forecast goes to its end.
+time to come; without --horizon the forecast goes to its end. Nothing is forecast for days off, which it lacks.
 
 The result has the times, mean, std (of a single observation, noise included) and quantiles. --draws adds whole paths,
 each a column. --aggregate forecasts what is made of all values of a span instead, from 2000 paths: the sum, mean, max

@@ -24,7 +24,7 @@ def drop_missing_option():
     """The option ``--drop-missing``."""
     import typer
 
-    return typer.Option("--drop-missing", help="Leave out rows that miss a value, instead of an error.")
+    return typer.Option("--drop-missing", help="Leave out rows that miss an input, instead of an error.")
 
 
 def decimal_option():
