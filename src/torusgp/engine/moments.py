@@ -74,22 +74,23 @@ class Moments:
     log_density : float
         Logarithm of the density of the rows if they were noise alone; the evidence is relative to it.
     square : float
-        The quadratic form in that density.
+        The quadratic form of the moments in their density if they were noise alone.
+    n_values : float
+        How many values it sums over: so many show how large the noise is.
     """
 
     precision: Array
     linear_term: Array
     log_density: float = 0.0
     square: float = 0.0
+    n_values: float = 0.0
 
     @classmethod
-    def of(cls, gram: Array, moments: Array, noise: Array, log_density: float = 0.0, square: float = 0.0) -> Moments:
+    def of(cls, gram: Array, moments: Array, noise: Array, log_density: float = 0.0) -> Moments:
         """Moments with Gram matrix G, of shape (n_columns,), and covariance S."""
-        alone = log_density, square
         if _condition(gram) > _WELL_CONDITIONED and _condition(noise) > _WELL_CONDITIONED:
             lower = np.linalg.cholesky(noise)
-            whitened = solve_triangular(lower, gram, lower=True)
-            return cls(whitened.T @ whitened, whitened.T @ solve_triangular(lower, moments, lower=True), *alone)
+            return cls._whitened(solve_triangular(lower, gram, lower=True), lower, moments, log_density)
         values, vectors = eigh(gram)
         kept = values > RANK_THRESHOLD * max(values[-1], 0.0)
         root, basis = np.sqrt(values[kept]), vectors[:, kept]
@@ -97,8 +98,19 @@ class Moments:
         inner = scaled.T @ noise @ scaled
         lower = np.linalg.cholesky((inner + inner.T) / 2)
         whitened = solve_triangular(lower, root[:, None] * basis.T, lower=True)
-        targets = solve_triangular(lower, scaled.T @ moments, lower=True)
-        return cls(whitened.T @ whitened, whitened.T @ targets, *alone)
+        return cls._whitened(whitened, lower, scaled.T @ moments, log_density)
+
+    @classmethod
+    def _whitened(cls, columns: Array, lower: Array, moments: Array, log_density: float) -> Moments:
+        """From columns in units of the noise of moments, of which this is the factor."""
+        targets = solve_triangular(lower, moments, lower=True)
+        square = float(targets @ targets)
+        return cls(columns.T @ columns, columns.T @ targets, log_density, square, float(len(targets)))
+
+    @property
+    def alone(self) -> tuple[float, float, float]:
+        """What is known of the rows if they were noise alone."""
+        return self.log_density, self.square, self.n_values
 
     def posterior(self, variances: Array) -> tuple[Array, Array]:
         """Posterior mean and covariance of the weights, given their prior variances."""
@@ -116,7 +128,8 @@ class Moments:
     def linear(self, rows: LinearStatistics, noise_variance: float) -> LinearStatistics:
         """Statistics that give the posterior and evidence of the moments with this noise variance.
 
-        With another noise variance they are those of noise of the same spectrum and another size.
+        With another noise variance they are those of moments whose noise has the same spectrum and another size. That
+        does not change the density of what else is in the rows, given the moments: of the model that knows nothing.
 
         Parameters
         ----------
@@ -130,7 +143,8 @@ class Moments:
             gram=noise_variance * self.precision,
             moments=noise_variance * self.linear_term[:, None],
             squares=np.array([noise_variance * self.square]),
-            log_precision=2 * self.log_density + rows.n_samples * np.log(2 * np.pi * noise_variance) + self.square,
+            n_samples=self.n_values,
+            log_precision=2 * self.log_density + self.n_values * np.log(2 * np.pi * noise_variance) + self.square,
         )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array, column_or_1d
 
-from torusgp.estimators.settings import make_settings
+from torusgp.estimators.settings import make_settings, settings_for
 from torusgp.estimators.validation import check_fit_rows, check_inputs, check_used
 from torusgp.fitting.ar_fitter import ARFitter
 from torusgp.fitting.correlated_fitter import Series
@@ -55,7 +55,7 @@ def make_series(
         series = Series(laid, times[order], position, known)
         if isinstance(noise, ARNoise):
             return ARFitter(resolved, make_settings(model), noise).fit_series(series)
-        fitter = SeriesRefitter(resolved, make_settings(model), noise)
+        fitter = SeriesRefitter(resolved, settings_for(model, resolved), noise)
         return fitter.fit_series(series) if start is None else fitter.refit_series(series, start)
 
     return checked.take(order), fit

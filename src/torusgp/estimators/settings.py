@@ -111,16 +111,17 @@ def _check_integrate(estimator: Any) -> bool | str:
     return bool(integrate)
 
 
-def make_fitter(estimator: Any, model: Model, learns_set: bool = False) -> Fitter:
-    """What fits a model with the likelihood of an estimator.
-
-    Where it can learn the index set, "auto" does if more than a few axes interact.
-    """
+def settings_for(estimator: Any, model: Model, learns_set: bool = True) -> Settings:
+    """Settings of an estimator; where it can learn the index set, "auto" does if more than a few axes interact."""
     settings, likelihood = make_settings(estimator), check_likelihood(estimator.likelihood)
     is_automatic = isinstance(estimator.index_set, str) and estimator.index_set == AUTO
     learns_set = learns_set and settings.integrate is not True and _interacts_widely(model, settings, likelihood)
-    if is_automatic and learns_set:
-        settings = replace(settings, index_set="learned")
+    return replace(settings, index_set="learned") if is_automatic and learns_set else settings
+
+
+def make_fitter(estimator: Any, model: Model, learns_set: bool = False) -> Fitter:
+    """What fits a model with the likelihood of an estimator, see :func:`settings_for`."""
+    settings, likelihood = settings_for(estimator, model, learns_set), check_likelihood(estimator.likelihood)
     if not likelihood.needs_passes:
         return Fitter(model, settings)
     if settings.integrate is True:

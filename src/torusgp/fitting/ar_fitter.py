@@ -112,7 +112,7 @@ class ARFitter(Fitter):
         noise = Autocovariance.of_filter(source.filter, innovations, series.grid)
         square, n = float(linear.squares[0]) / innovations, linear.n_samples
         alone = -0.5 * (n * np.log(2 * np.pi * innovations) + square)
-        moments = Moments(linear.gram / innovations, linear.moments[:, 0] / innovations, alone, square)
+        moments = Moments(linear.gram / innovations, linear.moments[:, 0] / innovations, alone, square, n)
         statistics = plain.refined(learned.index_set, learned.parameters)
         parameters = with_noise(learned.parameters, noise.variance)
         fit = self.finish(replace(outcome, learned=replace(learned, parameters=parameters)), statistics, moments)

@@ -42,6 +42,7 @@ _WINDOW = 20.0  # correlation times over which the autocovariance reaches
 _SOKAL = 5.0  # correlation times over which a correlation time is summed up
 _FEWEST_LAGS = 16
 _SIGNIFICANT = 3.0  # standard errors from which a ratio of variances shows that rows are not independent
+_LARGER = 100.0  # factor by which the noise of moments may be larger than blocks left out show
 _MARGIN, _SHORTER = 1.25, 1.2  # by how much a pool of moments reaches beyond a set
 
 
@@ -108,7 +109,7 @@ class CorrelatedFitter(Fitter):
         outcome, source = self._first(series)
         if given is not None:
             noise = Autocovariance(np.asarray(given, dtype=float))
-            outcome = self._relearned(series, outcome, source, noise, cap=None)
+            outcome = self._relearned(series, outcome, source, noise, search=True, cap=None)
             return self._finished(series, outcome, source, noise)
         white = Autocovariance.white(float(outcome.learned.parameters[NOISE][0]))
         residuals = self._residuals(series, outcome, source, white)
@@ -122,6 +123,9 @@ class CorrelatedFitter(Fitter):
                 "standard errors of slow effects may be too small. If the level changes steadily, Slope of the time "
                 "takes that into account."
             )
+        if self.settings.index_set == "learned":
+            outcome, source = self._chosen(series, outcome, source, noise)
+            noise = self._estimated(series, self._residuals(series, outcome, source, noise), noise.n_lags)
         for turn in range(_MOST_ROUNDS):
             outcome = self._relearned(series, outcome, source, noise, search=turn == 0)
             again = self._estimated(series, self._residuals(series, outcome, source, noise), noise.n_lags)
@@ -139,12 +143,35 @@ class CorrelatedFitter(Fitter):
 
     def _first(self, series: Series) -> tuple[Preliminary, RowSource]:
         """A fit with few columns that takes rows for independent."""
-        # frequencies that the data choose are chosen once
-        few = None if self.settings.index_set == "learned" else _FEW_COLUMNS
-        settings = replace(self.settings, most_components=few)
+        settings = replace(self.settings, most_components=_FEW_COLUMNS)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of a fit that is not the last
             outcome, _ = Fitter(self.model, settings)._learn_from_rows(series.rows)
+        return outcome, self._problem(series, outcome).source(series.rows)
+
+    def _chosen(
+        self, series: Series, outcome: Preliminary, source: RowSource, noise: Autocovariance
+    ) -> tuple[Preliminary, RowSource]:
+        """Frequencies that the data choose, each row counting for as much as rows do on average over the columns.
+
+        Of rows that count as independent, quick changes of the noise would be chosen, too.
+        """
+        columns = SeriesColumns.of(series, source, outcome.learned, self.settings.intercept)
+        with limited_blas(columns.n_columns):
+            covariance = noise_gram(columns, columns.n_columns, noise, series.grid)
+        gram = (
+            source.covering(outcome.learned.index_set, outcome.learned.parameters)
+            .linear(outcome.learned.index_set, self.settings.intercept)[0]
+            .gram
+        )
+        seen = np.diagonal(gram) > 0
+        ratios = np.diagonal(covariance)[seen] / np.diagonal(gram)[seen] / noise.variance
+        share = min(1.0, float(np.exp(-np.log(ratios).mean())))
+        self.settings.report(f"choosing frequencies again, {1 / share:.3g} rows counting as one")
+        rows = replace(series.rows, sample_weight=np.full(len(series.rows), share))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of a fit that is not the last
+            outcome, _ = Fitter(self.model, self.settings)._learn_from_rows(rows)
         return outcome, self._problem(series, outcome).source(series.rows)
 
     def _wants_more(self, learned: Learned) -> bool:
@@ -167,23 +194,26 @@ class CorrelatedFitter(Fitter):
         outcome: Preliminary,
         source: RowSource,
         noise: Autocovariance,
-        search: bool = True,
+        search: bool = False,
         cap: int | None = _FEW_COLUMNS,
     ) -> Preliminary:
-        """What is learned with a certain covariance of the noise."""
+        """What is learned with a certain covariance of the noise, from what is known so far.
+
+        If it is to search, also from anywhere: rows that count as independent make all length scales short.
+        """
         problem, learned = self._problem(series, outcome, cap), outcome.learned
-        start = problem.start(learned.parameters.period) if search else learned.parameters
-        start = with_noise(start, noise.variance)
         moments = MomentSource(series, source, problem.prior, self.settings, noise)
         fixed = self.settings.index_set == "learned"
-        found = problem.learn(
-            moments,
-            start,
-            search=search and not fixed,
-            first=None if search else learned.index_set.n_components,
-            circles_move=not fixed,
-        )
-        return replace(outcome, learned=found)
+
+        def found(start: Parameters, search: bool, first: int | None) -> Learned:
+            # moments may show that their noise is larger; a term at length scales that the set leaves out would, too
+            start = with_noise(start, noise.variance, _LARGER if "noise_variance" in self.settings.learn else 1.0)
+            return problem.learn(moments, start, search=search, first=first, circles_move=not fixed)
+
+        attempts = [found(learned.parameters, False, learned.index_set.n_components)]
+        if search and not fixed:
+            attempts.append(found(problem.start(learned.parameters.period), True, None))
+        return replace(outcome, learned=max(attempts, key=lambda one: one.log_evidence))
 
     def _residuals(self, series: Series, outcome: Preliminary, source: RowSource, noise: Autocovariance) -> Residuals:
         """Residuals of blocks of rows, each left out in turn."""
@@ -254,7 +284,7 @@ class MomentSource:
         self._pool: IndexSet | None = None
         self._moments: Moments | None = None
         self._period: Array | None = None
-        self._log_density: tuple[float, float] | None = None
+        self._log_density: float | None = None
 
     def __call__(self, index_set: IndexSet, parameters: Parameters) -> LinearStatistics:
         """Statistics of the columns of a set."""
@@ -290,12 +320,11 @@ class MomentSource:
         columns = SeriesColumns.of(self._series, self._source, learned, self._settings.intercept)
         rows = statistics.linear(pool, self._settings.intercept)[0]
         if self._log_density is None:
-            scale = self._series.scale
-            density, square = log_density(columns.targets(slice(None)), self._noise, self._series.grid)
-            self._log_density = density - float(np.log(scale).sum()), square
+            density, _ = log_density(columns.targets(slice(None)), self._noise, self._series.grid)
+            self._log_density = density - float(np.log(self._series.scale).sum())
         with limited_blas(columns.n_columns):
             noise = noise_gram(columns, columns.n_columns, self._noise, self._series.grid)
-            self._moments = Moments.of(rows.gram, rows.moments[:, 0], noise, *self._log_density)
+            self._moments = Moments.of(rows.gram, rows.moments[:, 0], noise, self._log_density)
         self._pool, self._period = pool, parameters.period
 
 
@@ -414,10 +443,12 @@ def _change(one: Autocovariance, other: Autocovariance) -> float:
     return float(np.linalg.norm(one.values - other.values) / np.linalg.norm(other.values))
 
 
-def with_noise(parameters: Parameters, variance: float) -> Parameters:
-    """Parameters with a noise variance that is not learned."""
+def with_noise(parameters: Parameters, variance: float, larger: float = 1.0) -> Parameters:
+    """Parameters with a noise variance that is learned only in so far as it may be larger by a factor."""
     entries = {name: parameters.entry(name) for name in parameters}
-    return Parameters(entries | {NOISE: Parameter.make(np.array([variance]))}, parameters.period)
+    value = np.array([variance])
+    noise = Parameter.make(value, (value, larger * value), larger > 1)
+    return Parameters(entries | {NOISE: noise}, parameters.period)
 
 
 def _with_slow_lines(model: Model, series: Series) -> Model:

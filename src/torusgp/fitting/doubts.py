@@ -111,7 +111,7 @@ def _gain_over_constant(fitted: FittedTorusGP, settings: Settings) -> float:
     """Log evidence over that of the intercept and noise alone; infinite where that is not to be compared with."""
     learns_both = {"signal_variance", "noise_variance"} <= settings.learn
     linear = fitted.linear
-    n, squares = linear.n_samples, linear.squares
+    n, squares = fitted.statistics.n_samples, linear.squares
     is_constant = squares <= 1e-12 * n * fitted.offset**2  # but for rounding
     if linear.derivatives:
         return np.inf

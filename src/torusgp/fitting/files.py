@@ -194,7 +194,7 @@ def fit_to_archive(fit: Fit) -> tuple[dict[str, Any], dict[str, Any]]:
     if fit.fitted.moments is not None:
         arrays["moments_precision"] = fit.fitted.moments.precision
         arrays["moments_linear_term"] = fit.fitted.moments.linear_term
-        content["noise_alone"] = [fit.fitted.moments.log_density, fit.fitted.moments.square]
+        content["noise_alone"] = list(fit.fitted.moments.alone)
     if fit.fitted.noise_process is not None:
         content["noise_process"], own = fit.fitted.noise_process.to_archive()
         arrays |= {f"{_PROCESS}{name}": array for name, array in own.items()}

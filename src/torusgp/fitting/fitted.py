@@ -220,7 +220,7 @@ class FittedTorusGP:
     def inexactness(self) -> float:
         """Error of the posterior precision that inexact sums cause, relative to the prior's."""
         ratio = inexactness_ratio(self.prior, self.parameters, self.index_set)
-        return self.linear.rounding * self.linear.n_samples * ratio
+        return self.linear.rounding * self.statistics.n_samples * ratio
 
     @property
     def n_outputs(self) -> int:

@@ -168,7 +168,7 @@ class Problem:
         settings = self.settings
         if settings.n_components == "auto" or isinstance(settings.index_set, IndexSet):
             return None
-        return min(int(settings.n_components), _SCOUT_COLUMNS)
+        return min(self.budget(), _SCOUT_COLUMNS)
 
     def passes_are_dear(self, start: Parameters, rows: Rows) -> bool:
         """Whether sums over all rows cost so much that few sets of columns should be tried on them."""

@@ -53,7 +53,7 @@ def fit_regressor(table, rows, before=None, share=None):
 
 def _kernel(table, rows, in_order):
     kernel = table.inputs_.expression(rows.X)
-    return with_single_effects(kernel) if in_order and table.terms is None else kernel
+    return with_single_effects(kernel) if in_order else kernel
 
 
 def _make(table, kernel, noise="white"):

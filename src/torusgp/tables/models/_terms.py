@@ -115,18 +115,25 @@ def within(terms: Expression, X: Any) -> Expression:
 
 
 def with_single_effects(kernel: Expression) -> Expression:
-    """One product of circles, and each of them on its own beside it.
+    """Products, and each of their inputs on its own beside them, as a * b is read in formulas: a + b + a:b.
 
     With correlated noise quick components are known much better than slow ones. They would decide alone how smooth
-    everything is along a slow circle, such as the year, if its own effect had no variance and length scale of its own.
+    everything is along a slow circle, such as the year, if its own effect had no variance and length scale of its own:
+    it would be left to the noise, which is then larger, and so on.
     """
-    if len(kernel.terms) > 1 or not isinstance(kernel.terms[0], Product):
-        return kernel
-    product = kernel.terms[0]
-    are_known = all(isinstance(one, Circle) and one.period != "auto" for one in product.factors)
-    if len(product.factors) == 1 or not are_known or product.max_interaction is not None:
-        return kernel
-    return Sum((product, *(Product((factor,)) for factor in product.factors)))
+    alone = {_key(term.factors[0]) for term in kernel.terms if isinstance(term, Product) and len(term.factors) == 1}
+    singles: dict[Any, Product] = {}
+    for term in kernel.terms:
+        if isinstance(term, Product) and len(term.factors) > 1:
+            for factor in term.factors:
+                if not (isinstance(factor, Circle) and factor.learns_period) and _key(factor) not in alone:
+                    singles.setdefault(_key(factor), Product((factor,)))
+    return kernel if not singles else Sum((*kernel.terms, *singles.values()))
+
+
+def _key(factor: Factor) -> Any:
+    """What two factors share that are the same effect."""
+    return type(factor), tuple(factor.used), getattr(factor, "period", None)
 
 
 def _slopes(expression: Expression) -> list[Slope]:
