@@ -186,6 +186,47 @@ def test_noise_of_rows_left_out_counts_what_a_fit_takes_for_signal():
     assert model.noise_variance_ > 1.3 * white.noise_variance_
 
 
+def test_a_season_seen_twice_is_not_taken_for_noise():
+    """Over a block that is left out it is known from one other year only: that is no noise of the rows."""
+    rng, days = np.random.default_rng(0), np.arange(730.0)
+    angle = 2 * np.pi * days / 365
+    season = np.cos(angle) + 0.5 * np.sin(3 * angle)
+    slow = np.zeros(730)
+    for i in range(1, 730):
+        slow[i] = 0.8 * slow[i - 1] + 0.3 * rng.normal()
+    model = TorusGPRegressor(Circle("time", 365.0), noise="correlated").fit(pd.DataFrame({"time": days}), season + slow)
+    effect, std = model.predict(pd.DataFrame({"time": days[:365]}), return_std=True, include_noise=False)
+    assert 1 - np.var(effect - season[:365]) / np.var(season) > 0.9
+    assert model.noise_process_.variance == pytest.approx(np.var(slow), rel=0.25)
+    assert np.mean(np.abs(effect - season[:365]) < 1.96 * std) > 0.8
+
+
+def test_a_high_harmonic_that_the_first_fit_finds_is_kept():
+    rng, time = np.random.default_rng(0), np.arange(1600.0) / 80
+    noise = np.zeros(1600)
+    for i in range(1, 1600):
+        noise[i] = 0.8 * noise[i - 1] + 0.3 * rng.normal()
+    y = np.sin(2 * np.pi * 40 * time + 0.7) + noise
+    frame = pd.DataFrame({"time": time + 0.003 * rng.uniform(-1, 1, 1600)}).sort_values("time")
+    y = np.sin(2 * np.pi * 40 * frame["time"].to_numpy() + 0.7) + noise
+    model = TorusGPRegressor(Circle("time", 1.0), noise="correlated").fit(frame, y)
+    assert model.noise_process_ is not None
+    assert np.corrcoef(model.predict(frame), y - noise)[0, 1] > 0.95
+
+
+def test_many_axes_that_interact_get_frequencies_that_the_data_choose():
+    rng, n = np.random.default_rng(1), 1500
+    X = pd.DataFrame({name: rng.uniform(0, 1, n) for name in "abcd"}).assign(time=np.arange(float(n)))
+    noise = np.zeros(n)
+    for i in range(1, n):
+        noise[i] = 0.9 * noise[i - 1] + 0.2 * rng.normal()
+    truth = np.sin(2 * np.pi * (X["a"] + X["b"])) + np.cos(2 * np.pi * X["c"])
+    kernel = Circle("a", 1.0) * Circle("b", 1.0) * Circle("c", 1.0) * Circle("d", 1.0)
+    model = TorusGPRegressor(kernel, noise=CorrelatedNoise(time="time"), n_components=101).fit(X, truth + noise)
+    assert model.noise_process_ is not None
+    assert np.mean((model.predict(X) - truth) ** 2) < 0.05
+
+
 @pytest.mark.parametrize(
     ("options", "arguments", "message"),
     [

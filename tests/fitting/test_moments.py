@@ -6,7 +6,8 @@ import pytest
 
 from torusgp import Circle, CorrelatedNoise, Line, Slope, TorusGPRegressor
 from torusgp.engine.basis import columns as basis_columns
-from torusgp.engine.moments import RANK_THRESHOLD
+from torusgp.engine.inference import LinearStatistics, evidence
+from torusgp.engine.moments import RANK_THRESHOLD, Moments
 from torusgp.engine.series import Autocovariance, TimeGrid
 from torusgp.fitting.noise_process import log_density
 
@@ -112,6 +113,23 @@ def test_evidence_is_a_density_of_the_rows():
 
     expected = normal(y, noise) + normal(F.T @ y, G @ prior @ G + S) - normal(F.T @ y, S)
     assert model.log_marginal_likelihood_ == pytest.approx(expected, abs=1e-6)
+
+
+def test_moments_alone_tell_how_large_their_noise_is():
+    """What else is in the rows is a density of noise alone: the function in it would make any noise too small."""
+    time, y = series(300)
+    F = basis_columns(2 * np.pi * time[:, None] / 24, np.arange(6)[:, None])
+    noise = ar1()[np.abs(time[:, None] - time).astype(int)]
+    S, G, m, prior = F.T @ noise @ F, F.T @ F, F.T @ y, np.ones(F.shape[1])
+    rows = LinearStatistics(G, m[:, None], np.array([y @ y]), 300.0)
+    linear = Moments.of(G, m, S, log_density=-700.0).linear(rows, 0.3)
+
+    def normal(covariance):
+        return -0.5 * (m @ np.linalg.solve(covariance, m) + np.linalg.slogdet(2 * np.pi * covariance)[1])
+
+    for factor in (1.0, 2.5):
+        expected = -700.0 + normal(G @ G + factor * S) - normal(S)
+        assert evidence(linear, prior, 0.3 * factor).log_evidence == pytest.approx(expected, abs=1e-6)
 
 
 def test_density_of_noise_is_that_of_a_normal_vector():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from torusgp.engine.series import Autocovariance, TimeGrid, parzen
+from torusgp.engine.series import Autocovariance, TimeGrid, parzen, summed_products
 from torusgp.fitting.noise_process import NoiseProcess
 
 
@@ -110,7 +110,8 @@ def test_product_with_the_covariance_is_that_of_the_matrix(gaps):
     grid = TimeGrid.of(times)
     noise = Autocovariance(parzen(25) * 1.7, nugget=0.2)
     columns = rng.normal(size=(3, 120))
-    assert np.allclose(noise.filtered(columns, grid), columns @ noise.among(grid.cells))
+    whitened = noise.whitened(columns, grid, noise.transform_size(grid))
+    assert np.allclose(whitened @ whitened.T, columns @ noise.among(grid.cells) @ columns.T)
 
 
 @pytest.mark.parametrize("kind", ["regular", "gaps", "irregular", "repeated"])
@@ -138,3 +139,30 @@ def test_autocovariance_is_found_and_positive_definite(kind):
     assert np.abs(found.values[lags] / parzen(400)[lags] - expected).max() < 0.2
     some = grid.cells[:400]
     assert np.linalg.eigvalsh(found.among(some))[0] > 0
+
+
+@pytest.mark.parametrize("kind", ["regular", "irregular"])
+def test_what_is_not_known_of_a_function_is_no_noise(kind):
+    """A wave of unknown size in the residuals, of the variance that a posterior would state."""
+    rng = np.random.default_rng(5)
+    times = np.arange(4000.0) if kind == "regular" else np.sort(rng.uniform(0, 4000, 4000))
+    grid = TimeGrid.of(times)
+    waves = np.stack([np.cos(2 * np.pi * times / 800), np.sin(2 * np.pi * times / 800)])
+    noise = rng.normal(size=4000)
+    residuals = noise + np.sqrt(2) * waves[0]
+    unknown = np.sqrt(1.0) * waves
+    less = float(np.sum(unknown**2)), summed_products(unknown, grid, 100)
+    found = Autocovariance.of_residuals(residuals, grid, 100, less)
+    assert found.variance == pytest.approx(np.mean(noise**2), rel=0.1)
+    assert np.abs(found.values[1:]).max() < 0.1
+    assert Autocovariance.of_residuals(residuals, grid, 100).values[1:].max() > 0.8
+
+
+def test_products_are_sums_over_pairs():
+    rng = np.random.default_rng(6)
+    grid = TimeGrid.of(np.sort(rng.uniform(0, 30, 40)))
+    vectors = rng.normal(size=(3, 40))
+    lags = np.abs(grid.cells[:, None] - grid.cells)
+    products = np.einsum("vi,vj->ij", vectors, vectors)
+    once = np.array([products[lags == lag].sum() for lag in range(10)]) / np.where(np.arange(10), 2, 1)
+    assert np.allclose(summed_products(vectors, grid, 10), once)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,14 +28,14 @@ from torusgp.engine.series import Autocovariance, TimeGrid
 Array = NDArray[np.float64]
 
 RANK_THRESHOLD = 1e-10  # of the largest eigenvalue of the Gram matrix: what is below, rows hardly show
-_BATCH = 256  # columns that are filtered at once
+_BATCH = 256  # columns that are transformed at once, where all are too many
 _BLOCK_ROWS = 2**14  # rows whose columns are computed at once
-_HELD_ENTRIES = 2**25  # values of columns that are held at a time
+_HELD_ENTRIES = 2**26  # values of columns that are held at a time
 _WELL_CONDITIONED = 1e-7  # reciprocal condition from which no basis is needed
 
 
 def noise_gram(columns: Callable[[slice], Array], n_columns: int, noise: Autocovariance, grid: TimeGrid) -> Array:
-    """Covariance matrix S of the moments of columns, by filtering them along time.
+    """Covariance matrix S of the moments of columns, by transforms along time.
 
     Parameters
     ----------
@@ -47,18 +48,26 @@ def noise_gram(columns: Callable[[slice], Array], n_columns: int, noise: Autocov
     grid : TimeGrid
         Their times.
     """
-    n_rows, result = len(grid), np.zeros((n_columns, n_columns))
-    blocks = [slice(start, min(start + _BLOCK_ROWS, n_rows)) for start in range(0, n_rows, _BLOCK_ROWS)]
-    held = [columns(block) for block in blocks] if n_rows * n_columns <= _HELD_ENTRIES else None
-    for start in range(0, n_columns, _BATCH):
-        some = slice(start, min(start + _BATCH, n_columns))
-        laid = np.empty((some.stop - some.start, n_rows))
-        for i, block in enumerate(blocks):
-            laid[:, block] = (columns(block) if held is None else held[i])[:, some].T
-        filtered = noise.filtered(laid, grid)
-        for i, block in enumerate(blocks):
-            result[:, some] += (columns(block) if held is None else held[i]).T @ filtered[:, block].T
-    return (result + result.T) / 2
+    size = noise.transform_size(grid)
+    width = n_columns if n_columns * size <= _HELD_ENTRIES else _BATCH
+    batches = [slice(start, min(start + width, n_columns)) for start in range(0, n_columns, width)]
+    result = np.empty((n_columns, n_columns))
+    for i, some in enumerate(batches):
+        own = noise.whitened(_laid(columns, some, len(grid)), grid, size)
+        result[some, some] = own @ own.T
+        for others in batches[:i]:
+            product = own @ noise.whitened(_laid(columns, others, len(grid)), grid, size).T
+            result[some, others], result[others, some] = product, product.T
+    return result
+
+
+def _laid(columns: Callable[[slice], Array], some: slice, n_rows: int) -> Array:
+    """Some of the columns, one in a row, shape (n_columns, n_rows)."""
+    result = np.empty((some.stop - some.start, n_rows))
+    for start in range(0, n_rows, _BLOCK_ROWS):
+        block = slice(start, min(start + _BLOCK_ROWS, n_rows))
+        result[:, block] = columns(block)[:, some].T
+    return result
 
 
 @dataclass(frozen=True)
@@ -101,7 +110,7 @@ class Moments:
         return cls._whitened(whitened, lower, scaled.T @ moments, log_density)
 
     @classmethod
-    def _whitened(cls, columns: Array, lower: Array, moments: Array, log_density: float) -> Moments:
+    def _whitened(cls, columns: Array, lower: Any, moments: Array, log_density: float) -> Moments:
         """From columns in units of the noise of moments, of which this is the factor."""
         targets = solve_triangular(lower, moments, lower=True)
         square = float(targets @ targets)

@@ -26,6 +26,7 @@ _LEAST_POWER = 1e-4  # of the spectrum relative to white noise of the same varia
 _FEW_PAIRS = 10  # from which a lag has an autocovariance of its own
 _SEVERAL = 5.0  # correlation times that an autocovariance should reach over
 _RESPONSE = 2**15  # rows over which the response of an autoregression is followed
+_BATCH = 256  # vectors that are transformed at once
 _SHARED = 0.05  # of the rows, from which on those that share a cell tell the nugget
 
 
@@ -86,6 +87,15 @@ class TimeGrid:
         cells = self.cells[rows]
         return TimeGrid(cells - cells[0], self.step, self.is_regular)
 
+    def laid(self, vectors: Array, size: int) -> Array:
+        """Sums over the rows of each cell, of so many cells, of vectors (n_vectors, n_samples)."""
+        result = np.zeros((len(vectors), size))
+        if self.is_regular:
+            result[:, self.cells] = vectors
+        else:
+            np.add.at(result.T, self.cells, vectors.T)
+        return result
+
     def after(self, times: Array, last: float) -> NDArray[np.int64]:
         """Cells of times after the last row, whose time this is."""
         return self.cells[-1] + np.rint((times - last) / self.step).astype(np.int64)
@@ -112,7 +122,9 @@ class Autocovariance:
         return cls(np.array([variance]))
 
     @classmethod
-    def of_residuals(cls, residuals: Array, grid: TimeGrid, n_lags: int) -> Autocovariance:
+    def of_residuals(
+        cls, residuals: Array, grid: TimeGrid, n_lags: int, unknown: tuple[float, Array] | None = None
+    ) -> Autocovariance:
         """Estimate from residuals: averages over pairs, a Parzen window, and a spectrum that is nowhere negative.
 
         Parameters
@@ -123,11 +135,17 @@ class Autocovariance:
             Their times.
         n_lags : int
             Number of lags, zero included.
+        unknown : pair of float and ndarray, optional
+            Sum of the squares, and sums of products by lag, that residuals have because the function is not known: no
+            noise.
         """
         products, pairs = lagged_products(residuals, grid, n_lags)
-        variance = float(np.mean(residuals**2))
+        squares = float(np.sum(residuals**2))
+        if unknown is not None:
+            squares, products = squares - unknown[0], products - unknown[1][:n_lags]
+        variance = squares / len(residuals)
         shared = pairs[0] - len(residuals)
-        own = products[0] - float(np.sum(residuals**2))
+        own = products[0] - squares
         found = np.flatnonzero(pairs >= min(_FEW_PAIRS, pairs[1:].max(initial=0)))
         found = found[found > 0]
         values = np.full(n_lags, variance)
@@ -190,18 +208,20 @@ class Autocovariance:
         """Covariance matrix of the noise of rows in cells."""
         return self.between(cells, cells) + self.nugget * np.eye(len(cells))
 
-    def filtered(self, columns: Array, grid: TimeGrid) -> Array:
-        """Product of the covariance matrix of all rows with vectors, (n_vectors, n_samples), by transforms."""
+    def transform_size(self, grid: TimeGrid) -> int:
+        """Number of cells of a circle on which rows do not reach around."""
+        return int(next_fast_len(grid.n_cells + self.n_lags, real=True))
+
+    def whitened(self, vectors: Array, grid: TimeGrid, size: int) -> Array:
+        """Vectors (n_vectors, n_samples), so that their products are those with the covariance matrix between them."""
         if self.is_white:
-            return self.variance * columns
-        size = next_fast_len(grid.n_cells + self.n_lags, real=True)
-        laid = np.zeros((len(columns), size))
-        if grid.is_regular:
-            laid[:, grid.cells] = columns
-        else:
-            np.add.at(laid.T, grid.cells, columns.T)
-        result = irfft(rfft(laid) * self.power(size), size)[:, grid.cells]
-        return result + self.nugget * columns if self.nugget else result
+            return np.sqrt(self.variance) * vectors
+        weights = np.full(size // 2 + 1, 2.0)  # all frequencies but the first, and the last of an even number, are two
+        weights[0] = 1.0
+        weights[size - size // 2 :] = 1.0
+        waves = rfft(grid.laid(vectors, size)) * np.sqrt(weights * self.power(size) / size)
+        result = waves.view(np.float64)
+        return np.hstack([result, np.sqrt(self.nugget) * vectors]) if self.nugget else result
 
     def power(self, size: int) -> Array:
         """Spectrum of the noise of cells on a circle of so many of them."""
@@ -233,11 +253,17 @@ def longest_lag(n_rows: int) -> int:
 
 def lagged_products(residuals: Array, grid: TimeGrid, n_lags: int) -> tuple[Array, Array]:
     """Sums of products of residuals by their distance in cells, and how many pairs there are."""
-    size = next_fast_len(grid.n_cells + n_lags, real=True)
-    sums = np.bincount(grid.cells, residuals, grid.n_cells)
-    counts = np.bincount(grid.cells, minlength=grid.n_cells).astype(float)
-    products, pairs = (irfft(np.abs(rfft(one, size)) ** 2, size)[:n_lags] for one in (sums, counts))
+    products, pairs = (summed_products(one[None], grid, n_lags) for one in (residuals, np.ones(len(grid))))
     return products, np.rint(pairs)
+
+
+def summed_products(vectors: Array, grid: TimeGrid, n_lags: int) -> Array:
+    """Sums of products of the entries of vectors, (n_vectors, n_samples), by their distance in cells."""
+    size = next_fast_len(grid.n_cells + n_lags, real=True)
+    power = np.zeros(size // 2 + 1)
+    for start in range(0, len(vectors), _BATCH):
+        power += (np.abs(rfft(grid.laid(vectors[start : start + _BATCH], size))) ** 2).sum(axis=0)
+    return np.asarray(irfft(power, size)[:n_lags])
 
 
 def parzen(n_lags: int) -> Array:

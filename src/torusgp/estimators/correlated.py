@@ -12,10 +12,10 @@ from sklearn.utils import check_array, column_or_1d
 from torusgp.estimators.settings import make_settings, settings_for
 from torusgp.estimators.validation import check_fit_rows, check_inputs, check_used
 from torusgp.fitting.ar_fitter import ARFitter
-from torusgp.fitting.correlated_fitter import Series
 from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.fitting.fitter import Fit, Fitter
 from torusgp.fitting.forecasts import continued
+from torusgp.fitting.moment_source import Series
 from torusgp.fitting.noise_models import ARNoise, CorrelatedNoise, TimeNoise, time_position
 from torusgp.fitting.refits import SeriesRefitter
 from torusgp.fitting.rows import Rows

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from torusgp.engine.inference import LinearStatistics, evidence
 from torusgp.engine.moments import Moments
 from torusgp.engine.series import Autocovariance, TimeGrid, lagged_products
-from torusgp.fitting.correlated_fitter import Series, SeriesColumns, with_noise, with_process
+from torusgp.fitting.correlated_fitter import with_noise, with_process
 from torusgp.fitting.fitter import Fit, Fitter, Preliminary
+from torusgp.fitting.moment_source import Series, SeriesColumns
 from torusgp.fitting.noise_models import ARNoise
 from torusgp.fitting.parameters import Parameters
 from torusgp.fitting.prior import NOISE, Prior

@@ -4,38 +4,36 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import pairwise
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import eigh
 
-from torusgp.engine.basis import columns as basis_columns
-from torusgp.engine.inference import LinearStatistics
 from torusgp.engine.moments import Moments, noise_gram
-from torusgp.engine.series import Autocovariance, TimeGrid, lagged_products, longest_lag
+from torusgp.engine.series import Autocovariance, TimeGrid, lagged_products, longest_lag, summed_products
 from torusgp.fitting.advice import advise
 from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.fitting.fitter import Fit, Fitter, Preliminary
 from torusgp.fitting.forecasts import continued
 from torusgp.fitting.learning import Learned
+from torusgp.fitting.moment_source import MomentSource, Series, SeriesColumns
 from torusgp.fitting.noise_models import CorrelatedNoise
-from torusgp.fitting.noise_process import NoiseProcess, log_density
+from torusgp.fitting.noise_process import NoiseProcess
 from torusgp.fitting.parameters import Parameter, Parameters
 from torusgp.fitting.prior import NOISE, Prior
 from torusgp.fitting.problem import Problem, Settings, spread_of_rows
-from torusgp.fitting.rows import Rows, RowSource
+from torusgp.fitting.rows import RowSource
 from torusgp.fitting.schedule import limited_blas
-from torusgp.kernels.index_sets import IndexSet, from_frequencies
-from torusgp.kernels.product import to_phases
+from torusgp.kernels.index_sets import IndexSet
 from torusgp.kernels.resolve import Model
 
 Array = NDArray[np.float64]
 
 FEWEST_ROWS = 50  # from which a correlation is looked for
-_FOLDS = 10  # blocks of consecutive rows that are left out in turn
 _FEW_COLUMNS = 401  # columns, at most, while the noise is still being estimated
+_MOST_CHOSEN = 801  # components that data choose where nobody says how many: the noise of each pair is computed
 _MOST_ROUNDS = 5
 _SETTLED = 0.1  # relative change of the autocovariance that ends the rounds
 _WINDOW = 20.0  # correlation times over which the autocovariance reaches
@@ -43,49 +41,7 @@ _SOKAL = 5.0  # correlation times over which a correlation time is summed up
 _FEWEST_LAGS = 16
 _SIGNIFICANT = 3.0  # standard errors from which a ratio of variances shows that rows are not independent
 _LARGER = 100.0  # factor by which the noise of moments may be larger than blocks left out show
-_MARGIN, _SHORTER = 1.25, 1.2  # by how much a pool of moments reaches beyond a set
-
-
-@dataclass(frozen=True)
-class Series:
-    """Rows in the order of time.
-
-    Attributes
-    ----------
-    rows : Rows
-        On the axes of the torus.
-    times : ndarray of shape (n_samples,)
-        Times, in order.
-    time_input : int or None
-        Which input they are, if they are one.
-    longest : int, default=0
-        Lags, in cells, over which noise is known to be correlated.
-    """
-
-    rows: Rows
-    times: Array
-    time_input: int | None
-    longest: int = 0
-
-    @cached_property
-    def grid(self) -> TimeGrid:
-        """Their cells."""
-        return TimeGrid.of(self.times, self.longest)
-
-    @property
-    def scale(self) -> Array:
-        """Known noise scales of the rows, or ones."""
-        return np.ones(len(self.rows)) if self.rows.noise_scale is None else self.rows.noise_scale
-
-    def folds(self) -> list[slice]:
-        """Blocks of consecutive rows."""
-        edges = np.linspace(0, len(self.rows), min(_FOLDS, len(self.rows)) + 1).astype(int)
-        return [slice(*pair) for pair in pairwise(edges.tolist())]
-
-    @property
-    def block(self) -> float:
-        """Duration of such a block."""
-        return float(self.times[-1] - self.times[0]) / _FOLDS
+_NEGLIGIBLE = 1e-8  # of the largest variance of a direction
 
 
 class CorrelatedFitter(Fitter):
@@ -171,7 +127,8 @@ class CorrelatedFitter(Fitter):
         rows = replace(series.rows, sample_weight=np.full(len(series.rows), share))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of a fit that is not the last
-            outcome, _ = Fitter(self.model, self.settings)._learn_from_rows(rows)
+            most = _MOST_CHOSEN if self.settings.n_components == "auto" else None
+            outcome, _ = Fitter(self.model, replace(self.settings, most_components=most))._learn_from_rows(rows)
         return outcome, self._problem(series, outcome).source(series.rows)
 
     def _wants_more(self, learned: Learned) -> bool:
@@ -208,7 +165,8 @@ class CorrelatedFitter(Fitter):
         def found(start: Parameters, search: bool, first: int | None) -> Learned:
             # moments may show that their noise is larger; a term at length scales that the set leaves out would, too
             start = with_noise(start, noise.variance, _LARGER if "noise_variance" in self.settings.learn else 1.0)
-            return problem.learn(moments, start, search=search, first=first, circles_move=not fixed)
+            select = partial(moments.select_near, problem)
+            return problem.learn(moments, start, search=search, select=select, first=first, circles_move=not fixed)
 
         attempts = [found(learned.parameters, False, learned.index_set.n_components)]
         if search and not fixed:
@@ -227,7 +185,8 @@ class CorrelatedFitter(Fitter):
     def _estimated(self, series: Series, residuals: Residuals, n_lags: int | None = None) -> Autocovariance:
         """Autocovariance of the noise, of the variance that rows have which a fit has not seen."""
         grid, given = series.grid, self.settings.noise_variance
-        noise = Autocovariance.of_residuals(residuals.left_out, grid, n_lags or _reach(residuals.left_out, grid))
+        n_lags = n_lags or _reach(residuals.left_out, grid)
+        noise = Autocovariance.of_residuals(residuals.left_out, grid, n_lags, residuals.unknown)
         variance = residuals.variance
         if "noise_variance" not in self.settings.learn:
             variance = float(np.ravel(given)[0])
@@ -259,118 +218,23 @@ def with_process(fitted: FittedTorusGP, series: Series, noise: Autocovariance) -
     return continued(fitted, empty, rows.X, rows.plain, rows.y[:, 0], series.times, series.scale)
 
 
-class MomentSource:
-    """Statistics of any index set by the likelihood of the moments, from one pool of them as long as it covers the set.
-
-    Parameters
-    ----------
-    series : Series
-        The rows.
-    source : RowSource
-        Their plain sums.
-    prior : Prior
-        The model.
-    settings : Settings
-        What the user asks for.
-    noise : Autocovariance
-        Of the rows.
-    """
-
-    is_pooled = True  # evidences of two sets compare if one pool covers both
-
-    def __init__(self, series: Series, source: RowSource, prior: Prior, settings: Settings, noise: Autocovariance):
-        self._series, self._source, self._prior, self._settings = series, source, prior, settings
-        self._noise = noise
-        self._pool: IndexSet | None = None
-        self._moments: Moments | None = None
-        self._period: Array | None = None
-        self._log_density: float | None = None
-
-    def __call__(self, index_set: IndexSet, parameters: Parameters) -> LinearStatistics:
-        """Statistics of the columns of a set."""
-        statistics = self._source.covering(index_set, parameters)
-        rows = statistics.linear(index_set, self._settings.intercept)[0]
-        if self._period is None or not np.array_equal(self._period, parameters.period) or not self._covers(index_set):
-            self._gather(index_set, parameters)
-        return self.moments(index_set).linear(rows, self._noise.variance)
-
-    def moments(self, index_set: IndexSet) -> Moments:
-        """Moments of a set in the pool."""
-        assert self._pool is not None
-        assert self._moments is not None
-        return self._moments.take(_positions(self._pool, index_set, len(self._prior.columns)))
-
-    def _covers(self, index_set: IndexSet) -> bool:
-        assert self._pool is not None
-        held = set(map(bytes, self._pool.frequencies))
-        return all(bytes(one) in held for one in index_set.frequencies)
-
-    def _gather(self, index_set: IndexSet, parameters: Parameters) -> None:
-        """Moments of a set and what lies around it."""
-        pool = index_set
-        if self._settings.index_set == "adaptive":
-            shorter = self._prior.with_scaled_lengths(parameters, 1 / _SHORTER)
-            wider = self._prior.select(shorter, int(_MARGIN * index_set.n_components))
-            before = np.empty((0, index_set.dimension), dtype=np.int64)
-            if self._period is not None and np.array_equal(self._period, parameters.period) and self._pool is not None:
-                before = self._pool.frequencies
-            pool = from_frequencies(np.vstack([index_set.frequencies, before, wider.frequencies]))
-        statistics = self._source.covering(pool, parameters)
-        learned = Learned(parameters, pool, np.nan)
-        columns = SeriesColumns.of(self._series, self._source, learned, self._settings.intercept)
-        rows = statistics.linear(pool, self._settings.intercept)[0]
-        if self._log_density is None:
-            density, _ = log_density(columns.targets(slice(None)), self._noise, self._series.grid)
-            self._log_density = density - float(np.log(self._series.scale).sum())
-        with limited_blas(columns.n_columns):
-            noise = noise_gram(columns, columns.n_columns, self._noise, self._series.grid)
-            self._moments = Moments.of(rows.gram, rows.moments[:, 0], noise, self._log_density)
-        self._pool, self._period = pool, parameters.period
-
-
-@dataclass(frozen=True)
-class SeriesColumns:
-    """Columns of a model at rows of a series, and their targets, in units of the known noise scales."""
-
-    series: Series
-    phases: Array
-    frequencies: NDArray[np.int64]
-    units: tuple[Array, Array]
-    offset: float
-
-    @classmethod
-    def of(cls, series: Series, source: RowSource, learned: Learned, center: bool) -> SeriesColumns:
-        """Columns of what was learned."""
-        statistics = source.covering(learned.index_set, learned.parameters)
-        offset = float(statistics.linear(learned.index_set, center)[1][0])
-        phases = to_phases(series.rows.X, learned.parameters.period)
-        return cls(series, phases, learned.index_set.frequencies, statistics.plain_units(), offset)
-
-    @property
-    def n_columns(self) -> int:
-        """Number of components, plain columns included."""
-        plain = self.series.rows.plain
-        return 2 * len(self.frequencies) - 1 + (0 if plain is None else plain.shape[1])
-
-    def __call__(self, rows: slice) -> Array:
-        """Columns of consecutive rows."""
-        columns = basis_columns(self.phases[rows], self.frequencies)
-        if self.series.rows.plain is not None:
-            mean, spread = self.units
-            columns = np.hstack([columns, (self.series.rows.plain[rows] - mean) / spread])
-        return columns if self.series.rows.noise_scale is None else columns / self.series.scale[rows, None]
-
-    def targets(self, rows: slice) -> Array:
-        """Targets of consecutive rows, without the mean."""
-        return (self.series.rows.y[rows, 0] - self.offset) / self.series.scale[rows]
-
-
 @dataclass(frozen=True)
 class Residuals:
-    """Residuals of blocks left out, and the variance that they show, in units of the known noise scales."""
+    """Residuals of blocks left out, in units of the known noise scales, and what they show of the noise.
+
+    Attributes
+    ----------
+    left_out : ndarray of shape (n_samples,)
+        The residuals.
+    variance : float
+        That of the noise.
+    unknown : pair of float and ndarray
+        Sums of squares and of products by lag that the residuals have because the function was not known.
+    """
 
     left_out: Array
     variance: float
+    unknown: tuple[float, Array]
 
 
 def left_out_residuals(columns: SeriesColumns, series: Series, noise: Autocovariance, variances: Array) -> Residuals:
@@ -397,16 +261,26 @@ def left_out_residuals(columns: SeriesColumns, series: Series, noise: Autocovari
     whole = [np.sum([part[i] for part in parts], axis=0) for i in range(3)]
     result, seen = np.empty(len(series.rows)), np.empty(len(series.rows))
     weights, _ = moments(*whole).posterior(variances)
-    unknown = 0.0
+    unknown, products = 0.0, np.zeros(longest_lag(len(result)))
     for fold, part in zip(folds, parts, strict=True):
         others = [one - own for one, own in zip(whole, part, strict=True)]
         mean, covariance = moments(*others).posterior(variances)
         unknown += float(np.sum(part[0] * covariance))
         own, targets = columns(fold), columns.targets(fold)
         result[fold], seen[fold] = targets - own @ mean, targets - own @ weights
+        products += summed_products(_spread(covariance).T @ own.T, series.grid.take(fold), len(products))
     # what is not known of the function adds to residuals of rows left out, and lowers those of the others
-    variance = max(float(np.mean(result**2)) - unknown / len(result), float(np.mean(seen**2)))
-    return Residuals(result, variance)
+    total = float(np.sum(result**2))
+    squares = max(total - unknown, float(np.sum(seen**2)))
+    share = float(np.clip((total - squares) / unknown, 0.0, 1.0)) if unknown > 0 else 0.0
+    return Residuals(result, squares / len(result), (share * unknown, share * products))
+
+
+def _spread(covariance: Array) -> Array:
+    """A matrix whose product with its transpose is a covariance, but for directions of next to no variance."""
+    values, vectors = eigh(covariance)
+    kept = values > _NEGLIGIBLE * max(values[-1], 0.0)
+    return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
 
 
 def is_correlated(residuals: Array) -> bool:
@@ -467,12 +341,3 @@ def _with_slow_lines(model: Model, series: Series) -> Model:
 
     terms = tuple(replace(term, factors=tuple(slowed(factor) for factor in term.factors)) for term in model.terms)
     return replace(model, terms=terms)
-
-
-def _positions(pool: IndexSet, index_set: IndexSet, n_plain: int) -> NDArray[np.int64]:
-    """Columns of a set, plain ones last, among those of a pool."""
-    where = {bytes(one): i for i, one in enumerate(pool.frequencies)}
-    numbers = np.array([where[bytes(one)] for one in index_set.frequencies])
-    pairs = np.stack([2 * numbers - 1, 2 * numbers], axis=1).ravel()[1:]
-    pairs[0] = 0
-    return np.append(pairs, 2 * len(pool.frequencies) - 1 + np.arange(n_plain))

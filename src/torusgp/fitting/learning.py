@@ -140,7 +140,7 @@ class Objective:
         self._provider, self.prior, self.index_set, self.tilt = provider, prior, index_set, tilt
         self.start, self.moves = start, moves
         is_known = bool(start.entry(NOISE).learned.any()) or getattr(provider, "is_pooled", False)
-        self.floor = floor and is_known
+        self.floor = floor and is_known and getattr(provider, "counts_left_out", True)
         self._fixed = provider(index_set, start) if moves is None else None
 
     def unpack(self, vector: NDArray[np.float64]) -> Parameters:

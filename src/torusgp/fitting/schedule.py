@@ -175,8 +175,8 @@ class Schedule:
         given number of components a longer circle would leave fewer of them for what varies.
         """
         current, best, pressed, done = start, None, False, 0
-        # a line that wants to be longer than its circle allows is not settled, however small the set
-        while done < max_rounds or (pressed and max_rounds > 1 and done < _MAX_ROUNDS):
+        # a line that wants to be longer than its circle allows, and may, is not settled, however small the set
+        while done < max_rounds or (pressed and stretch and max_rounds > 1 and done < _MAX_ROUNDS):
             if self.circles_move:
                 current = self.prior.with_circles(current, _MORE_ROOM if pressed else _ROOM, pressed and stretch)
             index_set = self.select(current, size)

@@ -156,9 +156,11 @@ class TestExpressions:
         assert rename_time(None, "date") is None
         check_terms(terms)
 
-    def test_a_product_of_circles_has_their_own_effects_beside_it(self):
-        day, week = Circle("t", 24), Circle("t", 168)
-        names = [len(term.factors) for term in with_single_effects(day * week).terms]
-        assert names == [2, 1, 1]
-        for kernel in (day, day + week, (day * week).limited(1), day * Line("t"), Circle("t", "auto") * day):
+    def test_products_have_the_effects_of_their_inputs_beside_them(self):
+        day, week, line = Circle("t", 24), Circle("t", 168), Line("t")
+        given = day * week + day * line + line + Slope("t")
+        kernel = with_single_effects(given)
+        assert kernel.terms[:4] == given.terms
+        assert [term.factors for term in kernel.terms[4:]] == [(day,), (week,)]
+        for kernel in (day, day + week, day * line + day + line, Circle("t", "auto") * line + line):
             assert with_single_effects(kernel) is kernel
