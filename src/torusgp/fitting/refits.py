@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from torusgp.engine.series import longest_lag
-from torusgp.fitting.correlated_fitter import CorrelatedFitter, Series
+from torusgp.fitting.correlated_fitter import CorrelatedFitter
 from torusgp.fitting.fitter import Fit, Fitter, Preliminary
 from torusgp.fitting.latent_fitter import LatentFitter, progress_of
+from torusgp.fitting.moment_source import Series
 from torusgp.fitting.parameters import Parameters
 from torusgp.fitting.prior import NOISE, Prior
 from torusgp.fitting.problem import spread_of_rows

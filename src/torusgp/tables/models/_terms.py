@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from torusgp.estimators.settings import FEW_AXES
 from torusgp.kernels.axes import Category, Circle, Expression, Factor, Input, Lattice, Line, Product, Slope, Sum
 from torusgp.tables.reading import to_level
 
@@ -119,12 +120,13 @@ def with_single_effects(kernel: Expression) -> Expression:
 
     With correlated noise quick components are known much better than slow ones. They would decide alone how smooth
     everything is along a slow circle, such as the year, if its own effect had no variance and length scale of its own:
-    it would be left to the noise, which is then larger, and so on.
+    it would be left to the noise, which is then larger, and so on. Of products of many inputs the data choose the
+    frequencies, and need no such effects: beside them what interacts would start from nothing.
     """
     alone = {_key(term.factors[0]) for term in kernel.terms if isinstance(term, Product) and len(term.factors) == 1}
     singles: dict[Any, Product] = {}
     for term in kernel.terms:
-        if isinstance(term, Product) and len(term.factors) > 1:
+        if isinstance(term, Product) and 1 < len(term.factors) <= FEW_AXES:
             for factor in term.factors:
                 if not (isinstance(factor, Circle) and factor.learns_period) and _key(factor) not in alone:
                     singles.setdefault(_key(factor), Product((factor,)))
