@@ -31,6 +31,7 @@ _PRESSED = 0.99  # of the longest length scale that a circle allows, from which 
 _TOO_LONG = 1.4  # factor by which a circle may be longer than it has to be
 _VARIANCE_BOUNDS = (1e-4, 1e4)  # of one product, relative to the variance of the targets
 _TERM_BOUNDS = (1e-8, 1e4)  # of one of several terms, which may shrink to nothing
+_SLOW, _SLOW_VARIANCE = 0.25, 1.0  # of the range, from where on a line is slow; its variance relative to the targets'
 NOISE_BOUNDS = (1e-8, 1e1)
 
 NOISE = "noise_variance"
@@ -138,7 +139,9 @@ class Prior:
         for term in self.terms:
             given = term.variance_bounds
             learned_variance = "signal_variance" in learn and given != "fixed"
-            bounds = given if isinstance(given, tuple | list) else (bound * spread.variance for bound in relative)
+            largest = min(relative[1], _SLOW_VARIANCE) if self._is_slow(term) else relative[1]
+            own = (relative[0] * spread.variance, largest * spread.variance)
+            bounds = given if isinstance(given, tuple | list) else own
             value = np.broadcast_to(1.0 if term.variance is None else term.variance, shape)
             if learned_variance and term.variance is None:
                 value = spread.variance / len(self.terms)
@@ -160,6 +163,16 @@ class Prior:
             own_bounds = tuple(bound * variance for bound in NOISE_BOUNDS)
             entries[derivative_noise_name(name)] = Parameter.make(value, own_bounds, learns_noise)
         return Parameters(entries, period)
+
+    def _is_slow(self, term: KernelTerm) -> bool:
+        """Whether a term of several is a line that may change slowly only.
+
+        It would make up for that with a large variance, and leave the data with it.
+        """
+        factor = term.factors[0]
+        if len(self.terms) == 1 or len(term.factors) > 1 or not factor.is_line:
+            return False
+        return bool(factor.bounds[0] >= _SLOW * self.torus.axes[factor.axes[0]].extent)
 
     def scales(self, parameters: Parameters) -> tuple[NDArray[np.float64], ...]:
         """Length scales of the terms; one number may stand for all of a term."""
