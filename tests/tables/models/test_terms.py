@@ -162,5 +162,13 @@ class TestExpressions:
         kernel = with_single_effects(given)
         assert kernel.terms[:4] == given.terms
         assert [term.factors for term in kernel.terms[4:]] == [(day,), (week,)]
-        for kernel in (day, day + week, day * line + day + line, Circle("t", "auto") * line + line):
+        many = day * Line("a") * Line("b") * Line("c")
+        for kernel in (
+            day,
+            day + week,
+            (day * week).limited(1),
+            day * line + day + line,
+            Circle("t", "auto") * day,
+            many,
+        ):
             assert with_single_effects(kernel) is kernel

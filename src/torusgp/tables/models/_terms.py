@@ -126,11 +126,17 @@ def with_single_effects(kernel: Expression) -> Expression:
     alone = {_key(term.factors[0]) for term in kernel.terms if isinstance(term, Product) and len(term.factors) == 1}
     singles: dict[Any, Product] = {}
     for term in kernel.terms:
-        if isinstance(term, Product) and 1 < len(term.factors) <= FEW_AXES:
+        if isinstance(term, Product) and 1 < len(term.factors) <= FEW_AXES and _is_open(term):
             for factor in term.factors:
-                if not (isinstance(factor, Circle) and factor.learns_period) and _key(factor) not in alone:
+                if _key(factor) not in alone:
                     singles.setdefault(_key(factor), Product((factor,)))
     return kernel if not singles else Sum((*kernel.terms, *singles.values()))
+
+
+def _is_open(product: Product) -> bool:
+    """Whether all orders of a product are there, of given periods."""
+    finds = any(isinstance(one, Circle | Lattice) and one.learns_period for one in product.factors)
+    return product.max_interaction is None and not finds
 
 
 def _key(factor: Factor) -> Any:
