@@ -37,9 +37,9 @@ def draw(record):
 
 
 def describe(record):
-    counts = [
-        f"{sum(row['verdict'] == word for row in record['rows'])} {word}" for word in (HOLDS, IN_PART, FAILS, OPEN)
-    ]
+    words = {HOLDS: "hold", IN_PART: "hold in part", FAILS: "do not hold", OPEN: "were not measured"}
+    found = {word: sum(row["verdict"] == word for row in record["rows"]) for word in words}
+    counts = [f"{count} {words[word]}" for word, count in found.items() if count]
     lines = [
         [row["section"], row["claim"], row["measured"], f"**{row['verdict']}**", row["reason"]]
         for row in record["rows"]
