@@ -32,7 +32,7 @@ ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", 
 _BLOCK = re.compile(r"^```(python|console)\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", flags=re.DOTALL | re.MULTILINE)
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 _TEST = re.compile(r"tests/[\w/]+\.py(?:::\w+)*")
-_FILE = re.compile(r"(?:src|docs|examples|benchmarks|paper|tests)/[\w/.-]+\.(?:py|md|css|toml|png)\b")
+_FILE = re.compile(r"(?<!images/)(?:src|docs|examples|benchmarks|paper|tests)/[\w/.-]+\.(?:py|md|css|toml|png)\b")
 
 
 @dataclass(frozen=True)
