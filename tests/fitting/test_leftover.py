@@ -37,7 +37,7 @@ def test_a_default_fit_is_not_stuck_with_long_length_scales(name):
     y = truth(X) + 0.1 * rng.normal(size=len(X))
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
-        model = TorusGPRegressor("squared_exponential", period=2 * np.pi).fit(X, y)
+        model = TorusGPRegressor(period=2 * np.pi).fit(X, y)
     test = rng.uniform(0, 2 * np.pi, (500, X.shape[1]))
     mean, std = model.predict(test, return_std=True, include_noise=False)
     assert np.sqrt(np.mean((mean - truth(test)) ** 2)) < 0.04

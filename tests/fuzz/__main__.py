@@ -1,4 +1,4 @@
-"""Attack the library for some minutes: ``python -m tests.fuzz [--minutes 5] [--seed 0] [--only KIND] [--case N]``.
+"""Attack the library for some minutes: ``python -m tests.fuzz [--minutes 5] [--seed 0] [--only KIND] [--cases N]``.
 
 Every case has a generator of its own, made of the seed, its kind and its number: a finding is printed with the line
 that repeats it. The exit code is 1 if there was one. Cases by kind are counted.
@@ -84,9 +84,11 @@ def main(words):
     parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", choices=list(KINDS), action="append")
-    parser.add_argument("--case", type=int)
+    parser.add_argument("--cases", type=int, help="at most so many of a kind")
+    parser.add_argument("--case", type=int, help="this one alone")
     chosen = parser.parse_args(words)
-    counts, findings = attack(60 * chosen.minutes, chosen.seed, tuple(chosen.only or KINDS), chosen.case)
+    kinds = tuple(chosen.only or KINDS)
+    counts, findings = attack(60 * chosen.minutes, chosen.seed, kinds, chosen.case, chosen.cases)
     for kind in sorted(counts):
         print(f"{counts[kind]:8,} {kind}")
     for finding in findings:

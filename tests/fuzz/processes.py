@@ -1,14 +1,13 @@
 """Processes that are killed, compete for one checkpoint, or find the disk full: sums bit by bit, or a clear refusal.
 
-``python -m tests.fuzz.processes FOLDER`` is one pass, in a process of its own.
+Each pass is a forked process, which has everything imported: it is killed in the middle of its work.
 """
 
-import os
+import multiprocessing
 import signal
 import subprocess
-import sys
 import time
-from pathlib import Path
+import traceback
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from torusgp import SufficientStatistics
 from torusgp.data import sources
 from torusgp.kernels.index_sets import hyperbolic_cross
 
+FORK = multiprocessing.get_context("fork")
 CHUNK, N_CHUNKS = 400, 60
 SET, PERIOD = hyperbolic_cross(2, 6), (24.0, 7.0)
 
@@ -36,27 +36,61 @@ def gather(folder):
     ).save(folder / "sums")
 
 
-def start(folder):
-    return subprocess.Popen(
-        [sys.executable, "-m", "tests.fuzz.processes", str(folder)], stderr=subprocess.PIPE, text=True
-    )
+def attempt(folder, teller):
+    """One pass that tells why it failed: "refused" if the library said what is wrong."""
+    try:
+        gather(folder)
+    except (OSError, ValueError):
+        teller.send(("refused", ""))
+    except BaseException:
+        teller.send(("broken", traceback.format_exc()))
+    else:
+        teller.send(("done", ""))
 
 
-def finish(process):
-    """Whether a process ended well; if not, it has to have said why."""
-    error = process.communicate(timeout=120)[1]
-    if process.returncode not in (0, 2, -signal.SIGKILL) or "Traceback" in error:
-        raise FindingError(f"exit code {process.returncode}: {error[-300:]}")
-    return process.returncode
+class Pass:
+    """A pass in a process of its own."""
+
+    def __init__(self, folder):
+        self.listener, teller = FORK.Pipe(duplex=False)
+        self.process = FORK.Process(target=attempt, args=(folder, teller))
+        self.process.start()
+        teller.close()
+
+    def kill(self):
+        self.process.kill()
+
+    def finish(self):
+        """Whether it is "done", "refused" or "killed"; anything else is a finding."""
+        self.process.join(120)
+        if self.process.is_alive():
+            self.process.kill()
+            raise FindingError("a pass did not end in two minutes")
+        if self.process.exitcode == -signal.SIGKILL:
+            return "killed"
+        try:
+            word, text = self.listener.recv()
+        except EOFError:
+            raise FindingError(f"a pass ended with exit code {self.process.exitcode} and said nothing") from None
+        if word == "broken" or self.process.exitcode:
+            raise FindingError(f"exit code {self.process.exitcode}: {text[-300:]}")
+        return word
+
+
+def undisturbed(folder):
+    """Sums of a pass that nobody disturbs, and the seconds that it takes."""
+    place = folder / "undisturbed"
+    if not place.exists():
+        place.mkdir()
+        begin = time.monotonic()
+        if Pass(place).finish() != "done":
+            raise FindingError("a pass that nobody disturbs was refused")
+        (place / "seconds").write_text(str(time.monotonic() - begin))
+    return SufficientStatistics.load(place / "sums").to_archive(), float((place / "seconds").read_text())
 
 
 def check_sums(folder):
-    found = SufficientStatistics.load(folder / "sums").to_archive()
-    rng_free = folder / "undisturbed"
-    if not rng_free.exists():
-        rng_free.mkdir()
-        gather(rng_free)
-    expected = SufficientStatistics.load(rng_free / "sums").to_archive()
+    found, expected = SufficientStatistics.load(folder / "sums").to_archive(), undisturbed(folder)[0]
     if found[0] != expected[0] or any(not np.array_equal(found[1][name], expected[1][name]) for name in expected[1]):
         raise FindingError("the sums of a pass that was disturbed differ")
 
@@ -70,31 +104,33 @@ def clean(folder):
 def killed(folder, rng):
     """Kill a pass some times, let it finish, compare."""
     clean(folder)
+    seconds, words = undisturbed(folder)[1], []
     for _ in range(int(rng.integers(1, 4))):
-        process = start(folder)
-        time.sleep(float(rng.uniform(1.0, 2.5)))
-        process.kill()
-        finish(process)
-    if finish(start(folder)) != 0:
+        one = Pass(folder)
+        time.sleep(float(rng.uniform(0, seconds)))
+        one.kill()
+        words.append(one.finish())
+    if Pass(folder).finish() != "done":
         raise FindingError("the last pass was refused")
     check_sums(folder)
-    return "killed"
+    return f"{words.count('killed')} of {len(words)} killed before the end"
 
 
 def paired(folder, rng):
     """Two passes on one checkpoint, of which one may die."""
     clean(folder)
-    both = [start(folder)]
-    time.sleep(float(rng.uniform(0, 0.3)))
-    both.append(start(folder))
+    seconds = undisturbed(folder)[1]
+    both = [Pass(folder)]
+    time.sleep(float(rng.uniform(0, 0.5 * seconds)))
+    both.append(Pass(folder))
     if rng.random() < 0.5:
-        time.sleep(float(rng.uniform(1.0, 2.0)))
+        time.sleep(float(rng.uniform(0, 0.5 * seconds)))
         both[int(rng.integers(2))].kill()
-    codes = [finish(one) for one in both]
-    if 0 not in codes and finish(start(folder)) != 0:
-        raise FindingError(f"no pass came through: {codes}")
+    words = sorted(one.finish() for one in both)
+    if "done" not in words and Pass(folder).finish() != "done":
+        raise FindingError(f"no pass came through: {words}")
     check_sums(folder)
-    return "paired"
+    return " and ".join(words)
 
 
 def full_disk(folder, rng):
@@ -106,22 +142,13 @@ def full_disk(folder, rng):
     if mounted.returncode:
         return "no mount"
     try:
-        code = finish(start(place))
-        if code == 2:
+        word = Pass(place).finish()
+        if word == "refused":
             subprocess.run(["mount", "-o", "remount,size=8m", place], check=True)
-            code = finish(start(place))
-        if code:
-            raise FindingError("room did not mend it")
+            if Pass(place).finish() != "done":
+                raise FindingError("room did not mend it")
         (folder / "sums").write_bytes((place / "sums").read_bytes())
     finally:
         subprocess.run(["umount", place], check=True)
     check_sums(folder)
-    return "full disk"
-
-
-if __name__ == "__main__":
-    try:
-        gather(Path(sys.argv[1]))
-    except (OSError, ValueError) as error:
-        print(f"Error: {error}", file=sys.stderr)
-        os._exit(2)
+    return "there was room" if word == "done" else "refused until there was room"

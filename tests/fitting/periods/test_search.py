@@ -1,5 +1,7 @@
 """Searches for periods and lattices: what moves with the data moves the result, and what cannot work is named."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.signal import lfilter
@@ -237,11 +239,22 @@ def few_rows(n, seed, scattered):
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize(("n", "scattered"), [(30, False), (50, True)])
+@pytest.mark.parametrize(("n", "scattered"), [(25, False), (30, True), (50, True)])
 def test_a_clear_sine_is_found_in_few_rows(n, scattered, seed):
     search = find_period(*few_rows(n, seed, scattered))
     assert len(search) == 1
     assert search[0].period == pytest.approx(n / 5.5, rel=0.02)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("scattered", [False, True])
+def test_a_clear_sine_is_found_in_twenty_rows_or_they_are_said_to_be_too_few(scattered, seed):
+    """Beside slow change, a random walk of twenty rows is a sine with a chance of some percent."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        search = find_period(*few_rows(20, seed, scattered))
+    assert search.candidates[0].period == pytest.approx(20 / 5.5, rel=0.03)
+    assert len(search) == 1 or "too few to tell any but a very clear one" in str(told[0].message)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -6,7 +6,8 @@ from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 
 from torusgp.fitting.periods import TrendColumns
-from torusgp.fitting.periods._significance import Contrasts, _neighbours, _powers, contrasts
+from torusgp.fitting.periods._periodogram import explained_beside
+from torusgp.fitting.periods._significance import Contrasts, _neighbours, contrasts, odds_against_noise
 from torusgp.fitting.periods._sinusoids import Block, Fit, ScaledRows, SinusoidModel
 from torusgp.fitting.periods._trend import FEWEST_TURNS
 
@@ -147,21 +148,24 @@ def test_power_of_a_frequency_is_half_the_squares_it_takes_away():
     basis = columns * root @ whitening
     residual = rows.targets * root - basis @ (basis.T @ (rows.targets * root))
     frequencies = np.array([[5.0, 1.0], [7.0, -3.0], [10.0, 1.0]])
-    powers = _powers(rows.inputs, root, columns * root, whitening, residual, frequencies)
+    explained, whole = explained_beside(rows.inputs, root, basis, residual, frequencies)
+    assert whole.all()
     before = squares_left(rows, columns)
-    for power, frequency in zip(powers, frequencies, strict=True):
+    for one, frequency in zip(explained, frequencies, strict=True):
         taken = before - squares_left(rows, np.hstack([columns, pair(rows, frequency)]))
-        np.testing.assert_allclose(power, 0.5 * taken, rtol=1e-8)
+        np.testing.assert_allclose(one, taken, rtol=1e-8)
 
 
 def test_frequencies_that_other_columns_explain_have_no_power():
     model, blocks = make_model(1)
     rows, root = model.rows, np.sqrt(model.rows.weight)[:, None]
     columns = model.columns(blocks) * root
-    frequencies = np.array([[7.3 + 1e-3], [4.5]])
-    powers = _powers(rows.inputs, root, columns, whitened(columns), rows.targets * root, frequencies)
-    assert np.isnan(powers[0]).all()
-    assert np.isfinite(powers[1]).all()
+    basis = columns @ whitened(columns)
+    residual = rows.targets * root - basis @ (basis.T @ (rows.targets * root))
+    explained, whole = explained_beside(rows.inputs, root, basis, residual, np.array([[7.3 + 1e-3], [4.5]]))
+    assert whole.tolist() == [False, True]
+    assert (explained[0] == 0).all()
+    assert (explained[1] > 0).all()
 
 
 @pytest.mark.parametrize("dimension", [1, 2])
@@ -240,3 +244,31 @@ def test_stripes_gain_along_one_direction_only():
     np.testing.assert_array_equal(along, [True, True, False, False])
     assert found.gain(along) > 20
     assert found.gain(~along) < 3
+
+
+def few_rows(n, seed):
+    rng = np.random.default_rng(seed)
+    return np.sort(rng.uniform(-0.5, 0.5, (n, 1)), axis=0), rng
+
+
+def odds(inputs, y, turns):
+    """Of one sinusoid beside slow change."""
+    rows = ScaledRows(inputs, (y - y.mean())[:, None] / y.std(), np.ones(len(y)))
+    model = SinusoidModel(rows, TrendColumns.slow(1))
+    blocks = (Block(np.array([[1]]), np.array([[turns]]), np.ones((1, 1), dtype=bool), np.ones(1)),)
+    return odds_against_noise(model, Fit(blocks, model.start(blocks), np.nan), np.arange(2.0, 2.5 * len(y), 0.25))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_clear_sine_of_few_rows_is_no_noise_of_any_colour(seed):
+    inputs, rng = few_rows(30, seed)
+    assert odds(inputs, np.sin(11 * np.pi * inputs[:, 0]) + 0.15 * rng.normal(size=30), 5.5) > 5
+
+
+@pytest.mark.parametrize("colour", ["white", "walk"])
+def test_noise_of_few_rows_has_no_odds(colour):
+    for seed in range(4):
+        inputs, rng = few_rows(30, seed)
+        noise = rng.normal(size=30)
+        y = np.cumsum(noise * np.sqrt(np.diff(inputs[:, 0], prepend=-0.5))) if colour == "walk" else noise
+        assert max(odds(inputs, y, turns) for turns in (3.0, 5.5)) < 3

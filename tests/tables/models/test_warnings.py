@@ -211,3 +211,14 @@ def test_the_function_varies_as_over_the_torus():
     phi, psi = np.meshgrid(grid, grid)
     values = table.model_.predict(pd.DataFrame({"phi": phi.ravel(), "psi": psi.ravel()}))
     assert table.summary()["function_std"] == pytest.approx(values.std(), rel=1e-9)
+
+
+@pytest.mark.parametrize("time", [None, "t"], ids=["in any order", "in order"])
+@pytest.mark.parametrize("harmonic", [10, 40])
+def test_a_high_harmonic_alone_is_not_blamed_on_the_period(harmonic, time):
+    rng = np.random.default_rng(0)
+    t = np.sort(rng.uniform(0, 240, 2000))
+    truth = np.cos(2 * np.pi * harmonic * t / 24)
+    table = TableModel("y", {"t": 24}, time=time)
+    assert told_by(table.fit, pd.DataFrame({"t": t, "y": truth + 0.1 * rng.normal(size=2000)})) == []
+    assert np.mean((table.predict(pd.DataFrame({"t": t}))["mean"] - truth) ** 2) < 0.05 * truth.var()

@@ -8,6 +8,48 @@ import numpy as np
 _OVERSAMPLING = {1: 8, 2: 4, 3: 2}  # points of the grid per turn over the data
 _LARGEST_GRID = 2**25  # frequencies
 _TOLERANCE = 1e-6
+_OWN = 0.1  # least part of a cosine or sine that no other column explains
+_TOGETHER = 2**21  # numbers of an array of sinusoids that are held at a time
+FEW_ROWS = 50  # up to which powers are exact: cosine and sine, and slow change, are far from orthogonal there
+
+
+def explained_beside(inputs, root, basis, residual, frequencies):
+    """Sums of squares that single sinusoids explain beside other columns.
+
+    Parameters
+    ----------
+    inputs : ndarray of shape (n, dimension)
+        Scaled inputs.
+    root : ndarray of shape (n, 1)
+        Square roots of the weights of the rows.
+    basis : ndarray of shape (n, n_columns)
+        Orthonormal basis of the other columns, times these roots.
+    residual : ndarray of shape (n, n_outputs)
+        Targets times these roots, less what the basis explains.
+    frequencies : ndarray of shape (n_frequencies, dimension)
+        In turns over the data.
+
+    Returns
+    -------
+    explained : ndarray of shape (n_frequencies, n_outputs)
+        By those of its combinations of cosine and sine that are no combinations of the basis.
+    whole : ndarray of bool, shape (n_frequencies,)
+        Whether these are all combinations.
+    """
+    explained = np.empty((len(frequencies), residual.shape[1]))
+    whole = np.empty(len(frequencies), dtype=bool)
+    size = max(1, _TOGETHER // (2 * max(len(inputs), residual.shape[1])))
+    for start in range(0, len(frequencies), size):
+        some = slice(start, start + size)
+        angles = 2 * np.pi * inputs @ frequencies[some].T
+        pairs = np.stack([np.cos(angles), np.sin(angles)], axis=2) * root[:, :, None]  # (n, n_frequencies, 2)
+        pairs = pairs - np.tensordot(basis, np.tensordot(basis.T, pairs, axes=1), axes=1)
+        values, vectors = np.linalg.eigh(np.einsum("nfa,nfb->fab", pairs, pairs))
+        own = values >= _OWN * (root**2).sum() / 2
+        moments = vectors.transpose(0, 2, 1) @ np.tensordot(pairs, residual, axes=(0, 0))
+        explained[some] = (moments**2 * (own / np.where(own, values, 1.0))[:, :, None]).sum(axis=1)
+        whole[some] = own[:, 0]
+    return explained, whole
 
 
 @dataclass(frozen=True)
@@ -78,6 +120,11 @@ class SinusoidFinder:
 
     def power(self):
         """Share of the variance of the targets that a sinusoid of each frequency of the grid explains."""
+        if len(self._reach) == 1 and len(self._residual) <= FEW_ROWS:
+            half = self.axes()[0][self._reach[0] :, None]
+            sums, _ = explained_beside(self._rows.inputs, self._root, self._basis, self._residual, half)
+            shares = (sums / self._variance).mean(axis=1)
+            return np.concatenate([shares[:0:-1], shares])
         strengths = np.ascontiguousarray((self._residual * self._root).T, dtype=complex)
         transform = getattr(finufft, f"nufft{len(self._reach)}d1")
         modes = tuple(int(n) for n in 2 * self._reach + 1)

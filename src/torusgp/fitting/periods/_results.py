@@ -77,3 +77,15 @@ class PeriodSearch(Sequence):
 def describe(period):
     """A period or cell in one line."""
     return np.array2string(np.asarray(period), precision=5).replace("\n", "")
+
+
+def too_few_rows(n_rows, candidates, min_gain):
+    """What is said where nothing was found in rows that show only what is very clear."""
+    tried = [one for one in candidates if np.isfinite(one.gain)]
+    best = ""
+    if tried:
+        best = f" The best candidate, {describe(tried[0].period)}, gains {tried[0].gain:.1f} of {min_gain:g}."
+    return (
+        f"No period was found in {n_rows} rows, which are too few to tell any but a very clear one from noise.{best} "
+        "Give more rows, or narrow the search with min_period and max_period."
+    )

@@ -10,17 +10,17 @@ from torusgp.checks import check_flag
 from torusgp.fitting.advice import advise
 from torusgp.fitting.periods._candidates import Sinusoids, axis_candidates, lattice_candidates, same_lattice
 from torusgp.fitting.periods._checks import check_count, check_known, check_limit, check_rows
-from torusgp.fitting.periods._periodogram import Periodogram, SinusoidFinder, find_sinusoids
-from torusgp.fitting.periods._results import FoundPeriod, PeriodSearch, describe
+from torusgp.fitting.periods._periodogram import FEW_ROWS, Periodogram, SinusoidFinder, find_sinusoids
+from torusgp.fitting.periods._results import FoundPeriod, PeriodSearch, describe, too_few_rows
 from torusgp.fitting.periods._sampling import Sampling
-from torusgp.fitting.periods._significance import contrasts
+from torusgp.fitting.periods._significance import contrasts, odds_against_noise
 from torusgp.fitting.periods._sinusoids import Block, Fit, ScaledRows, SinusoidModel, cell_and_errors, few_harmonics
 from torusgp.fitting.periods._trend import FEWEST_TURNS, Trend, TrendColumns
 from torusgp.kernels.lattices import shortest_basis, sublattice_changes
 
 _FEW_HARMONICS = {1: 6, 2: 24, 3: 62}  # sinusoids of a candidate
 _ROWS_PER_HARMONIC = 10  # at least: more harmonics leave nothing of few rows to compare with
-_FEW_ROWS = 40  # below which finding nothing means little
+_STEP = 0.25  # turns over the data between frequencies whose powers of noise are simulated
 _N_WAVES = 24
 _HOPELESS = 50.0  # log evidence below the best from which a polish does not lead back
 _MULTIPLES = {1: (2, 3, 5), 2: (2, 3), 3: (2,)}  # of a lattice that a finer one is tried for
@@ -80,8 +80,8 @@ def find_period(
         Of a single input, the most superposed periods to find.
     min_period : float or array-like of shape (n_inputs,), optional
         Shortest period along each input; by default twice the step of inputs on a grid. Where they lie on none, a
-        fifth of that of as many on a grid (half in two dimensions, two thirds in three); of a single input down to a
-        hundredth, if a sinusoid so fast stands out. Shorter ones have to be asked for.
+        fifth of that of as many on a grid (half in two dimensions, two thirds in three); of a single input with more
+        than 50 rows down to a hundredth, if a sinusoid so fast stands out. Shorter ones have to be asked for.
     max_period : float or array-like of shape (n_inputs,), optional
         Longest period; by default half the range of the input.
     min_gain : float, default=5.0
@@ -134,7 +134,8 @@ class _Search:
         given = known[np.isfinite(known)] if dimension == 1 else []
         self.known = extent / (known if dimension > 1 else np.full(1, np.nan))  # in turns
         self.highest = self.highest_sinusoid = self.sampling.highest * extent
-        self.extreme = self.sampling.extreme * extent
+        # of few rows almost anything is explained by some sinusoid so fast
+        self.extreme = self.sampling.extreme * extent if len(X) > FEW_ROWS else self.highest
         if min_period is not None:
             self.highest = np.minimum(extent / check_limit(min_period, "min_period", dimension), self._nyquist_turns())
             # harmonics tell of a fundamental, too
@@ -209,21 +210,13 @@ class _Search:
             fit = evaluated[-1][1]
         trend = self._trend(fit)
         candidates = (*found, *rejected, *others)
-        if not found and not self.given and len(self.rows.inputs) < _FEW_ROWS:
-            self._say_too_few(candidates, min_gain)
+        if not found and not self.given and self._has_few_rows():
+            advise(too_few_rows(len(self.rows.inputs), candidates, min_gain))
         searched = self.sampling.extent / np.array([np.maximum(self.highest, self.extreme), self.lowest])
         return PeriodSearch(tuple(found), candidates, periodogram, min_gain, trend, self.sampling.nyquist, searched)
 
-    def _say_too_few(self, candidates, min_gain):
-        """Warn that nothing was found in rows that show only what is very clear."""
-        tried = [one for one in candidates if np.isfinite(one.gain)]
-        best = ""
-        if tried:
-            best = f" The best candidate, {describe(tried[0].period)}, gains {tried[0].gain:.1f} of {min_gain:g}."
-        advise(
-            f"No period was found in {len(self.rows.inputs)} rows, which are too few to tell any but a very clear one "
-            f"from noise.{best} Give more rows, or narrow the search with min_period and max_period."
-        )
+    def _has_few_rows(self):
+        return len(self.known) == 1 and len(self.rows.inputs) <= FEW_ROWS
 
     def _finder(self, fit):
         """What finds sinusoids in the residuals of a fit, also fast ones if one is as strong as the slow ones."""
@@ -341,6 +334,9 @@ class _Search:
         telling = indices[:, unknown].any(axis=1)  # the others have known periods alone
         ratios = contrasts(self.model, fit)
         gain = min(over_line, ratios.gain(telling)) - price
+        if self._has_few_rows() and gain < over_line - price:
+            turns = np.arange(self.lowest[0], self.highest[0], _STEP)
+            gain = max(gain, min(over_line - price, odds_against_noise(self.model, fit, turns)))
         n_unknown = int(unknown.sum())
         if n_unknown > 1:  # stripes repeat along one direction only
             rest = telling & ~ratios.strongest_direction(indices)
@@ -371,7 +367,10 @@ class _Search:
             finer = self._block(shortest_basis(basis) if self.lattice else basis, len(block.indices))
             if finer is None or not self._is_allowed(finer):
                 break
-            fit = self.model.polish(self.model.fit((*fit.blocks[:-1], finer), fit.vector))
+            trial = self.model.polish(self.model.fit((*fit.blocks[:-1], finer), fit.vector))
+            if self._has_few_rows() and trial.log_evidence < fit.log_evidence - min_gain:
+                break  # neighbours are too few there to say what stands out
+            fit = trial
         return fit
 
     def _rank(self, finder, before):

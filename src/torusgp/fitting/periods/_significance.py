@@ -8,6 +8,13 @@ times the noise's, with the level of the noise integrated out, is
 .. math:: -\log(1 + r) - (K + 1) \log \frac{K + x / (1 + r)}{K + x}, \quad x = I / S
 
 Spectra may fall as steeply as a random walk's, so the power of faster neighbours is raised accordingly.
+
+Few rows have too few neighbours to say much. There the share that the strongest sinusoid explains is compared with what
+it explains of simulated noise at the same times: white, a random walk, and colours between. If noise does as well with
+a chance of :math:`p`, the odds of a period are at most :math:`1 / (-e p \log p)` [1]_.
+
+.. [1] Sellke, Bayarri, Berger: Calibration of p values for testing precise null hypotheses. The American Statistician
+   55 (2001).
 """
 
 from dataclasses import dataclass
@@ -15,11 +22,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 
+from torusgp.fitting.periods._periodogram import explained_beside
 from torusgp.fitting.periods._trend import FEWEST_TURNS
 
 _REACH = {1: 6, 2: 4, 3: 3}  # turns to each side along an axis within which neighbours lie
 _APART = 0.9  # turns between a neighbour and any sinusoid of the model
-_OWN = 0.1  # least part of a neighbour that no other column explains
+_COLOURS = (0.0, 1.0, 3.0, 10.0, np.inf)  # correlation of simulated noise, in mean distances of the rows
+_DRAWS = 400  # of each colour
+_TAIL = 0.1  # share of the draws from which chances beyond all of them are extrapolated
 _DEPENDENT = 1e-10  # of the largest eigenvalue: combinations of columns that are none
 
 
@@ -83,7 +93,7 @@ def contrasts(model, fit):
     whitening = vectors[:, kept] / np.sqrt(values[kept])
     covariance = whitening @ whitening.T
     weights = covariance @ (columns.T @ targets)
-    residual = targets - columns @ weights
+    residual, basis = targets - columns @ weights, columns @ whitening
     size, everything = len(block.indices), np.vstack([one.frequencies for one in fit.blocks])
     ratios, counts = np.zeros((size, targets.shape[1])), np.ones((size, 1))
     for i, frequency in enumerate(block.frequencies):
@@ -93,8 +103,8 @@ def contrasts(model, fit):
         neighbours = _neighbours(frequency, everything)
         if not len(neighbours):
             continue
-        powers = _powers(rows.inputs, root, columns, whitening, residual, neighbours)
-        own = np.isfinite(powers[:, 0])
+        explained, own = explained_beside(rows.inputs, root, basis, residual, neighbours)
+        powers = 0.5 * explained
         if own.any():
             steepness = (np.linalg.norm(neighbours[own], axis=1) / np.linalg.norm(frequency)) ** (len(frequency) + 1)
             noise = (powers[own] * np.maximum(1.0, steepness)[:, None]).mean(axis=0)
@@ -103,18 +113,56 @@ def contrasts(model, fit):
     return Contrasts(ratios, counts, squares)
 
 
-def _powers(inputs, root, columns, whitening, residual, frequencies):
-    """Powers of frequencies beside all columns, shape (n_frequencies, n_outputs); NaN where these explain them."""
-    angles = 2 * np.pi * inputs @ frequencies.T
-    sinusoids = np.stack([np.cos(angles), np.sin(angles)], axis=2) * root[:, :, None]  # (n, n_frequencies, 2)
-    explained = (whitening.T @ (columns.T @ sinusoids.reshape(len(inputs), -1))).reshape(-1, *sinusoids.shape[1:])
-    powers = np.full((len(frequencies), residual.shape[1]), np.nan)
-    for i in range(len(frequencies)):
-        gram = sinusoids[:, i].T @ sinusoids[:, i] - explained[:, i].T @ explained[:, i]
-        if np.linalg.eigvalsh(gram)[0] >= _OWN * (root**2).sum() / 2:
-            moment = sinusoids[:, i].T @ residual
-            powers[i] = 0.5 * (moment * np.linalg.solve(gram, moment)).sum(axis=0)
-    return powers
+def odds_against_noise(model, fit, turns):
+    """Log of the odds of a sinusoid of the last block of a fit against noise, at most: for few rows of one input.
+
+    Parameters
+    ----------
+    model : SinusoidModel
+        The data.
+    fit : Fit
+        Blocks of sinusoids.
+    turns : ndarray of shape (n_frequencies,)
+        Frequencies among which it was found.
+
+    Returns
+    -------
+    float
+    """
+    rows = model.rows
+    root = np.sqrt(rows.weight)[:, None]
+    basis = np.linalg.qr(model.columns(fit.blocks[:-1]) * root)[0]
+    n_left = len(root) - basis.shape[1] - 2  # degrees of freedom beside a sinusoid
+    if n_left < 1:
+        return 0.0
+
+    def strength(targets, frequencies):
+        """Of the strongest: twice the log likelihood that it gains, averaged over outputs, by draw."""
+        residual = targets - basis @ (basis.T @ targets)
+        explained, _ = explained_beside(rows.inputs, root, basis, residual, frequencies)
+        share = np.minimum(explained.max(axis=0) / (residual**2).sum(axis=0), 1 - 1e-12)
+        return (-n_left * np.log1p(-share)).reshape(-1, rows.targets.shape[1]).mean(axis=1)
+
+    found = strength(rows.targets * root, fit.blocks[-1].frequencies)[0]
+    rng = np.random.default_rng(0)
+    distance = np.abs(rows.inputs - rows.inputs.T) * len(root)
+    log_chance = -np.inf
+    for length in _COLOURS:
+        noise = rng.normal(size=(len(root), _DRAWS * rows.targets.shape[1]))
+        draws = np.sort(strength(_coloured(noise, distance, length), turns[:, None]))
+        beyond = np.mean(draws >= found)
+        level = draws[int((1 - _TAIL) * len(draws))]
+        tail = np.log(_TAIL) - max(found - level, 0.0) / np.mean(draws[draws >= level] - level)
+        log_chance = max(log_chance, np.log(beyond) if beyond > _TAIL else tail)
+    return float(-1 - log_chance - np.log(-log_chance)) if log_chance < -1 else 0.0
+
+
+def _coloured(noise, distance, length):
+    """White noise made into an Ornstein-Uhlenbeck process of this correlation length; infinite: a random walk."""
+    if length == 0:
+        return noise
+    length = min(length, 100.0 * len(noise))  # of which slow change is subtracted: a walk
+    return np.linalg.cholesky(np.exp(-distance / length) + 1e-10 * np.eye(len(noise))) @ noise
 
 
 def _neighbours(frequency, sinusoids):
