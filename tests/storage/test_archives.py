@@ -241,6 +241,14 @@ class TestNoMoreMemoryThanTheFile:
             load_archive(tmp_path / "file", "thing", 1)
 
 
+@pytest.mark.parametrize("text", [b"{'descr': (", b"  {}\n {}\n", b"{'descr': '<f8"], ids=["open", "indented", "quote"])
+def test_a_header_of_an_array_that_cannot_be_parsed(tmp_path, text):
+    with zipfile.ZipFile(tmp_path / "file", "w") as archive:
+        archive.writestr("header.npy", np.lib.format.magic(1, 0) + len(text).to_bytes(2, "little") + text)
+    with pytest.raises(ValueError, match=DAMAGED):
+        load_archive(tmp_path / "file", "thing", 1)
+
+
 def test_a_link_stays_a_link(tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real" / "file")

@@ -15,6 +15,7 @@ import io
 import json
 import os
 import tempfile
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -27,6 +28,9 @@ import numpy as np
 _UNFINISHED = ".part"  # end of the names of files that are being written
 _RANDOM = "?" * 8  # what tempfile puts before it
 _ALTERED = (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError)
+# NumPy parses the header of an array as Python.
+_PARSING = (SyntaxError, tokenize.TokenError)
+_UNREADABLE = (*_ALTERED, *_PARSING, ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error)
 
 
 def save_archive(path, kind, version, content, arrays):
@@ -87,7 +91,7 @@ def load_archive(path, kind, version):
             raise ValueError("its parts are not those of its header")
     except FileNotFoundError:
         raise
-    except (*_ALTERED, ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
+    except _UNREADABLE as error:
         raise ValueError(f"{path} is not a torusgp file, or it is damaged or cut short.") from error
     if header["kind"] != kind:
         raise ValueError(f"{path} holds a {header['kind']}, not a {kind}.")
@@ -104,7 +108,7 @@ def archive_kind(path):
     try:
         with np.load(path) as archive:
             return json.loads(_to_text(archive["header"])).get("kind")
-    except (*_ALTERED, ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error):
+    except _UNREADABLE:
         return None
 
 
