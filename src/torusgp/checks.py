@@ -58,6 +58,16 @@ def check_noise_size(noise_scale: Any) -> None:
         raise ValueError(f"noise_scale goes from {low:.3g} to {high:.3g}: use other units, only ratios matter.")
 
 
+def check_count(value: Any, name: str, optional: bool = False) -> Any:
+    """A positive whole number as it is, or None where that is allowed; else raise."""
+    if value is None and optional:
+        return None
+    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not is_whole or value < 1:
+        raise ValueError(f"{name} must be a positive integer{' or None' if optional else ''}, got {value!r}.")
+    return int(value)
+
+
 def check_flag(value: Any, name: str) -> None:
     """Raise if a switch is neither on nor off."""
     if not isinstance(value, bool | np.bool_):

@@ -21,6 +21,7 @@ from torusgp.fitting.prior import DERIVATIVE_NOISE
 from torusgp.kernels.checks import check_positive_array
 from torusgp.kernels.index_sets import IndexSet
 from torusgp.kernels.kernel import TorusKernel
+from torusgp.kernels.resolve import restricted_period
 
 
 class FittedAttributes:
@@ -102,9 +103,7 @@ class FittedAttributes:
         return self._of_periodic_axes(self.fitted_.parameters.period)
 
     def _of_periodic_axes(self, values: NDArray[np.float64]) -> Any:
-        axes = self._outcome.model.torus.axes
-        where = np.flatnonzero([axis.kind in ("circle", "lattice") for axis in axes])
-        chosen = values[np.ix_(where, where)] if values.ndim == 2 else values[where]
+        chosen = restricted_period(values, self._outcome.model.torus.kinds("circle", "lattice"))
         return float(chosen[0]) if chosen.shape == (1,) else chosen
 
     @property

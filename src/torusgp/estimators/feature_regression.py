@@ -7,7 +7,7 @@ from scipy.linalg import solve_triangular
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from torusgp.checks import check_flag, check_numbers, check_size
+from torusgp.checks import check_count, check_flag, check_numbers, check_size
 from torusgp.engine.inference import LinearStatistics, Posterior, evidence
 from torusgp.estimators.features import IndexSetFourierFeatures
 from torusgp.fitting.descent import descend
@@ -173,8 +173,7 @@ class BayesianFeatureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 f"learn={self.learn!r} needs a transformer that tells how its features depend on length scales and "
                 f"periods, such as WarpedFourierFeatures; {self.transformer_!r} does not."
             )
-        if not isinstance(self.max_samples, int | np.integer) or self.max_samples < 1:
-            raise ValueError(f"max_samples must be a positive integer, got {self.max_samples!r}.")
+        check_count(self.max_samples, "max_samples")
         if len(X) > self.max_samples:
             some = np.random.default_rng(0).choice(len(X), self.max_samples, replace=False)
             X, targets, weight = X[some], targets[some], weight[some]

@@ -16,7 +16,6 @@ from torusgp.fitting.parameters import Parameter, Parameters
 from torusgp.fitting.prior import Prior, scale_name, variance_name
 from torusgp.kernels.axes import Expression
 from torusgp.kernels.index_sets import IndexSet, adaptive, named_set
-from torusgp.kernels.index_sets._checks import check_budget
 from torusgp.kernels.index_sets._names import check_index_set
 from torusgp.kernels.kernel import TorusKernel
 from torusgp.kernels.product import to_phases
@@ -209,7 +208,7 @@ def _make_set(estimator: Any, kernel: TorusKernel, model: Model) -> IndexSet:
             raise ValueError(f"index_set has dimension {asked.dimension}, but the torus has {dimension}.")
         return asked
     if asked == "adaptive":
-        return adaptive(kernel, check_budget(estimator.n_components), dimension=dimension)
+        return adaptive(kernel, estimator.n_components, dimension=dimension)
     if isinstance(weights, str):
         if weights != "auto":
             raise ValueError(f"weights must be 'auto' or numbers in [0, 1], got {weights!r}.")

@@ -104,10 +104,10 @@ class _Slopes:
     """Sums of the observed derivatives of a chunk."""
 
     def __init__(self, empty: SufficientStatistics, fitter: Fitter):
-        self._empty, self._model, self._layout = empty, fitter.model, fitter.layout
+        self._empty, self._model = empty, fitter.model
 
     def __call__(self, chunk: Any) -> SufficientStatistics:
-        laid = lay_gradient_rows(_slopes_of(chunk), self._model, self._layout)
+        laid = lay_gradient_rows(_slopes_of(chunk), self._model)
         return self._empty.empty().update_gradient(laid.X, laid.gradient, laid.noise_scale)
 
 
@@ -149,7 +149,7 @@ def _decide(
     fitter, rows = lay_out(model, sample, names, y_ndim, margin, seen)
     settings.report(f"deciding on the columns with {len(sample)} rows")
     if slopes is not None:
-        rows = replace(rows, derivatives=lay_gradient_rows(_slopes_of(slopes), fitter.model, fitter.layout))
+        rows = replace(rows, derivatives=lay_gradient_rows(_slopes_of(slopes), fitter.model))
     return fitter, fitter.preliminary(rows)
 
 

@@ -354,8 +354,7 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
             model = self._outcome.model
             seen = None
             if observed.is_given:
-                layout = Fitter(model, make_settings(self)).layout
-                seen = lay_gradient_rows(check_gradient_rows(self, observed, reset=False), model, layout)
+                seen = lay_gradient_rows(check_gradient_rows(self, observed, reset=False), model)
             if seen is None or X is not None or y is not None:
                 rows = check_fit_rows(self, X, y, sample_weight, noise_scale, model, reset=False)
                 self.statistics_.update(rows.X, rows.y, rows.sample_weight, rows.noise_scale, rows.plain)
@@ -379,7 +378,7 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         fitter = make_fitter(self, self.resolve(everywhere, family=family), not observed.is_given)
         check_used(checked.X, fitter.model)
         coordinates, plain = fitter.layout(checked.X)
-        laid = None if seen is None else lay_gradient_rows(seen, fitter.model, fitter.layout)
+        laid = None if seen is None else lay_gradient_rows(seen, fitter.model)
         return Rows(coordinates, checked.y, checked.sample_weight, checked.noise_scale, plain, laid), fitter
 
     def resolve(self, X: NDArray[Any], margin: float = 0.0, family: str | None = None) -> Model:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from torusgp.checks import check_flag
+from torusgp.checks import check_count, check_flag
 from torusgp.engine.backends import check_n_threads
 from torusgp.fitting.fitter import Fitter
 from torusgp.fitting.latent_fitter import LatentFitter
@@ -17,7 +17,6 @@ from torusgp.fitting.problem import LEARNABLE, Settings
 from torusgp.fitting.rows import Compute
 from torusgp.kernels.checks import check_positive_array
 from torusgp.kernels.index_sets import IndexSet
-from torusgp.kernels.index_sets._checks import check_budget
 from torusgp.kernels.index_sets._names import check_index_set
 from torusgp.kernels.resolve import Model
 
@@ -68,7 +67,7 @@ def make_settings(estimator: Any) -> Settings:
     check_flag(estimator.intercept, "intercept")
     check_index_set(estimator.index_set, more=("learned", AUTO))
     if not (isinstance(estimator.n_components, str) and estimator.n_components == "auto"):
-        check_budget(estimator.n_components)
+        check_count(estimator.n_components, "n_components")
     noise = check_positive_array(estimator.noise_variance, "noise_variance", max_ndim=1)
     white = check_noise(getattr(estimator, "noise", "white"))
     verbose = estimator.verbose

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from torusgp.checks import check_noise_size, check_numbers, check_size
@@ -15,7 +15,7 @@ from torusgp.engine.derivatives import Partials
 from torusgp.fitting.likelihoods import LIKELIHOODS, check_likelihood
 from torusgp.fitting.rows import DerivativeRows, Rows
 from torusgp.kernels.axes import Expression
-from torusgp.kernels.resolve import Layout, Model
+from torusgp.kernels.resolve import Model
 from torusgp.kernels.torus import to_finite_numbers
 
 
@@ -122,8 +122,7 @@ def check_fit_rows(
     if model is None:
         return Rows(X, y, sample_weight, scale)
     check_used(X, model)
-    layout = Layout(model.torus, tuple(column.input for column in model.columns))
-    coordinates, plain = layout(X)
+    coordinates, plain = model.layout(X)
     return Rows(coordinates, y, sample_weight, scale, plain)
 
 
@@ -165,17 +164,14 @@ def check_gradient_rows(estimator: Any, given: ObservedGradient, reset: bool) ->
         raise ValueError("gradient must be NaN for all outputs of a derivative or for none.")
     scale = given.noise_scale
     if scale is not None:
-        scale = column_or_1d(check_array(scale, ensure_2d=False, dtype=np.float64))
-        check_consistent_length(X, scale)
-        if not (scale > 0).all():
-            raise ValueError(f"gradient_noise_scale must be positive, its smallest value is {scale.min()!r}.")
+        scale = check_scale(scale, "gradient_noise_scale", len(X))
     return DerivativeRows(X, gradient, scale)
 
 
-def lay_gradient_rows(rows: DerivativeRows, model: Model, layout: Layout) -> DerivativeRows:
+def lay_gradient_rows(rows: DerivativeRows, model: Model) -> DerivativeRows:
     """Points on the axes of a model, with derivatives along the inputs that it can be differentiated by."""
     check_used(rows.X, model)
-    torus = model.torus
+    torus, layout = model.torus, model.layout
     partials = Partials.of(torus, layout.plain)
     levels = {axis.input for axis in torus.axes if axis.kind == "category"}
     for position, name in enumerate(torus.names):

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from torusgp.checks import check_numbers
+from torusgp.checks import check_count, check_numbers
 from torusgp.estimators.sequences import halton
 from torusgp.kernels.kernel import TorusKernel
 from torusgp.kernels.spectra import Matern, SquaredExponential
@@ -96,8 +96,7 @@ class WarpedFourierFeatures(TransformerMixin, BaseEstimator):
         family = self.kernel_.family
         if not isinstance(family, SquaredExponential | Matern):
             raise ValueError(f"kernel must be a squared exponential or a Matern family, got {self.kernel!r}.")
-        if not isinstance(self.n_components, int | np.integer) or self.n_components < 1:
-            raise ValueError(f"n_components must be a positive integer, got {self.n_components!r}.")
+        check_count(self.n_components, "n_components")
         per_dimension = 2 if isinstance(family, SquaredExponential) else 3
         uniform = self._uniform((self.n_components + 1) // 2, per_dimension * dimension)
         normal = ndtri(uniform[:, : 2 * dimension])

@@ -28,7 +28,7 @@ from torusgp.fitting.schedule import MAX_COMPONENTS
 from torusgp.fitting.selection import relearned
 from torusgp.kernels.index_sets import IndexSet, from_frequencies
 from torusgp.kernels.lattices import by_length
-from torusgp.kernels.resolve import Layout, Model
+from torusgp.kernels.resolve import Layout, Model, restricted_period
 
 _SUBSAMPLE = 5000  # rows on which length scales are first looked for
 _FINALISTS = 3  # bases of a lattice that are compared with all columns
@@ -93,7 +93,7 @@ class Fitter:
     @property
     def layout(self) -> Layout:
         """How rows are laid on the torus."""
-        return Layout(self.model.torus, tuple(column.input for column in self.model.columns))
+        return self.model.layout
 
     # From rows ---------------------------------------------------------------------------------------------------
 
@@ -218,7 +218,7 @@ class Fitter:
         It has fewer axes, so that transforms serve where the whole model would need products of columns.
         """
         alone, where = self.model.first_term()
-        own = [_restricted(period, where) for period in setup.periods]
+        own = [restricted_period(period, where) for period in setup.periods]
         settings = self.settings
         if isinstance(settings.index_set, IndexSet):
             settings = replace(settings, index_set=from_frequencies(settings.index_set.frequencies[:, where]))
@@ -352,7 +352,7 @@ class Fitter:
             tolerance=transform_tolerance(problem.prior, parameters, n_rows),
             marginals=Marginals.of(self.model.torus),
             sharing=sharing,
-            partials=Partials.of(self.model.torus, [column.input for column in self.model.columns]),
+            partials=Partials.of(self.model.torus, self.layout.plain),
             **asdict(compute),
         )
 
@@ -464,10 +464,6 @@ def _extent(model: Model, rows: Rows, learned: Learned) -> NDArray[np.float64] |
     """Extents of the inputs behind the axes."""
     period = learned.parameters.period
     return InputSpace(model.torus.sharing(period), period).extent(rows.X)
-
-
-def _restricted(period: NDArray[np.float64], where: NDArray[np.int64]) -> NDArray[np.float64]:
-    return period[np.ix_(where, where)] if period.ndim == 2 else period[where]
 
 
 def _embedded(whole: NDArray[np.float64], where: NDArray[np.int64], part: Any) -> NDArray[np.float64]:

@@ -186,7 +186,7 @@ class EvidencePoint:
     """Log evidence at one vector of what is learned; derivatives are computed when they are asked for."""
 
     def __init__(self, objective: Objective, vector: NDArray[np.float64]):
-        self._objective, self._vector = objective, vector
+        self._objective = objective
         self._here = objective.unpack(vector)
         prior = objective.prior
         self._at = prior.at(self._here, objective.index_set.frequencies)

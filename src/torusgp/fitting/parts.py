@@ -90,7 +90,7 @@ class Parts:
                 whitened = [fitted.posterior.whiten(columns * share, output) for share in shares]
                 for i in range(n_parts):
                     for j in range(i, n_parts):
-                        # what the data cannot tell apart: the prior covariance of the shares given their sum
+                        # what the data cannot separate: the prior covariance of the shares given their sum
                         prior = variances * shares[i] * ((i == j) - shares[j])
                         value = (whitened[i] * whitened[j]).sum(axis=0) + columns**2 @ prior
                         result[rows, i, j, output] = result[rows, j, i, output] = value

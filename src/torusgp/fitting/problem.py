@@ -253,7 +253,7 @@ def _with_derivatives(spread: Spread, squares: NDArray[np.float64], n_values: fl
     A sinusoid of variance v along a circle has slopes of mean square v over the square of its length over two pi; the
     range of a line stands for such a length.
     """
-    partials = Partials.of(model.torus, [column.input for column in model.columns])
+    partials = Partials.of(model.torus, model.layout.plain)
     period = np.diagonal(model.period) if model.period.ndim == 2 else model.period
     length = np.zeros(len(partials.names))
     for axis, place, around in zip(model.torus.axes, partials.axes, period, strict=True):

@@ -4,11 +4,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from torusgp.checks import check_numbers
+from torusgp.checks import check_count, check_numbers
 from torusgp.kernels.certificates import dropped_sum, mass_by_order, mass_without_each
 from torusgp.kernels.checks import check_family, check_inputs, check_period, check_positive_array
 from torusgp.kernels.index_sets import IndexSet
-from torusgp.kernels.index_sets._checks import check_max_interaction
 from torusgp.kernels.spectra import Spectrum
 
 _MOST_TURNS = 1e12  # from zero: beyond, a phase is known to a thousandth of a turn at best
@@ -53,7 +52,7 @@ class ProductKernel:
         self.family = check_family(family)
         self.length_scale = check_positive_array(length_scale, "length_scale", max_ndim=1)
         self.period = None if period is None else check_period(period)
-        self.max_interaction = check_max_interaction(max_interaction)
+        self.max_interaction = check_count(max_interaction, "max_interaction", optional=True)
         if self.metric == "cartesian" and (np.ndim(self.length_scale) or self.max_interaction is not None):
             raise ValueError(
                 "A Cartesian kernel is a function of the lattice alone: it takes a single length_scale and no "
@@ -231,42 +230,11 @@ class ProductKernel:
         return moved * mass_without_each(zero, beyond, order) / mass_by_order(zero, beyond)[0, order]
 
     def truncation_error(self, index_set):
-        """Largest error of the approximation on an index set: the sum of the coefficients that it drops.
-
-        It is attained at distance zero. Tails are summed themselves, so the value is meaningful however small it is;
-        only :class:`~torusgp.kernels.spectra.Warped` and Cartesian families have a floor, of about 1e-14.
-
-        Parameters
-        ----------
-        index_set : IndexSet
-            Frequencies that are kept.
-
-        Returns
-        -------
-        float
-        """
+        """Largest error on an index set; see :meth:`torusgp.TorusKernel.truncation_error`."""
         return self._dropped(index_set, 1) / self._total(index_set.dimension)
 
     def frobenius_error(self, index_set, n_samples=None):
-        r"""Expected relative Frobenius error of the Gram matrix of uniformly distributed points.
-
-        .. math:: \sqrt{\frac{n (n - 1) S_2 + n S_1^2}{n (n - 1) T_2 + n}}
-
-        with :math:`S_1, S_2` the sums of the dropped coefficients and of their squares and :math:`T_2` the sum of all
-        squares: the ratio of the expected squared norms. Cartesian families, whose dropped squares are a difference
-        of sums, have a floor of about 1e-7.
-
-        Parameters
-        ----------
-        index_set : IndexSet
-            Frequencies that are kept.
-        n_samples : int, optional
-            Number of points; by default the limit of many.
-
-        Returns
-        -------
-        float
-        """
+        """Expected relative Frobenius error; see :meth:`torusgp.TorusKernel.frobenius_error`."""
         dimension = self._check_set(index_set)
         total = self._total(dimension)
         dropped = self._dropped(index_set, 1) / total
@@ -274,8 +242,7 @@ class ProductKernel:
         squares = self._sum_of_squares(dimension) / total**2
         if n_samples is None:
             return float(np.sqrt(dropped_squares / squares))
-        if not isinstance(n_samples, int | np.integer) or n_samples < 1:
-            raise ValueError(f"n_samples must be a positive integer or None, got {n_samples!r}.")
+        check_count(n_samples, "n_samples", optional=True)
         return float(np.sqrt(((n_samples - 1) * dropped_squares + dropped**2) / ((n_samples - 1) * squares + 1)))
 
     def _sum_of_squares(self, dimension):
@@ -308,22 +275,7 @@ class ProductKernel:
         return None
 
     def refinement_weights(self, tolerance=1e-3, dimension=None):
-        r"""Weights :math:`\gamma` of an index set that cut every axis at the same error.
-
-        The paper's non-isotropic approximation: an axis whose series needs K terms for the tolerance gets a weight
-        proportional to K, the largest being one. Every axis keeps at least its first frequency.
-
-        Parameters
-        ----------
-        tolerance : float, default=1e-3
-            Sum of the coefficients beyond the cut, on each axis.
-        dimension : int, optional
-            Number of periodic inputs, where the kernel's own parameters do not tell.
-
-        Returns
-        -------
-        ndarray of shape (dimension,)
-        """
+        """Weights that cut every axis at the same error; see :meth:`torusgp.TorusKernel.refinement_weights`."""
         if self.metric == "cartesian":
             raise ValueError("A Cartesian kernel has no axes to weigh; use the adaptive index set.")
         terms = [max(1, family.n_terms(scale, tolerance)) for family, scale in self.axis_spectra(dimension)]

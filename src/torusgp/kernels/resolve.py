@@ -117,6 +117,11 @@ class Model:
     period_bounds: NDArray[np.float64]
     has_trend: bool = False
 
+    @property
+    def layout(self) -> Layout:
+        """How rows are laid on the torus."""
+        return Layout(self.torus, tuple(column.input for column in self.columns))
+
     def first_term(self) -> tuple[Model, NDArray[np.int64]]:
         """The model of the first term alone, and its axes."""
         where = np.array(self.terms[0].axes)
@@ -124,10 +129,15 @@ class Model:
         factors = tuple(
             replace(factor, axes=tuple(moved[axis] for axis in factor.axes)) for factor in self.terms[0].factors
         )
-        period = self.period[np.ix_(where, where)] if self.period.ndim == 2 else self.period[where]
+        period = restricted_period(self.period, where)
         torus = replace(self.torus, axes=tuple(self.torus.axes[axis] for axis in where))
         term = replace(self.terms[0], factors=factors)
         return Model(torus, (term,), (), period, self.moving[where], self.period_bounds[where]), where
+
+
+def restricted_period(period: NDArray[np.float64], where: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Periods, or the cell, of some of the axes."""
+    return period[np.ix_(where, where)] if period.ndim == 2 else period[where]
 
 
 def resolve(

@@ -121,14 +121,14 @@ class Torus:
         """Position of the input of each axis."""
         return np.array([axis.input for axis in self.axes], dtype=np.int64)
 
-    def kinds(self, kind: str) -> NDArray[np.int64]:
-        """Positions of the axes of a kind."""
-        return np.array([d for d, axis in enumerate(self.axes) if axis.kind == kind], dtype=np.int64)
+    def kinds(self, *kinds: str) -> NDArray[np.int64]:
+        """Positions of the axes of one of some kinds."""
+        return np.array([d for d, axis in enumerate(self.axes) if axis.kind in kinds], dtype=np.int64)
 
     @property
     def is_periodic(self) -> bool:
         """Whether every axis is a circle or belongs to a lattice."""
-        return all(axis.kind in ("circle", "lattice") for axis in self.axes)
+        return len(self.kinds("circle", "lattice")) == self.dimension
 
     def coordinates(
         self, X: NDArray[Any], period: Any, training: bool = False, first_row: int = 0

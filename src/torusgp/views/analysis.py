@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from torusgp.checks import check_count
 from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.libraries import require
 from torusgp.views.decomposition import Component, Decomposition
@@ -240,10 +241,8 @@ def sobol_indices(
     True
     """
     dimensions = _dimensions(model)
-    if max_order is not None and (not isinstance(max_order, int | np.integer) or max_order < 1):
-        raise ValueError(f"max_order must be a positive integer or None, got {max_order!r}.")
-    if not isinstance(n_samples, int | np.integer) or n_samples < 1:
-        raise ValueError(f"n_samples must be a positive integer, got {n_samples!r}.")
+    check_count(max_order, "max_order", optional=True)
+    check_count(n_samples, "n_samples")
     fitted, names = model.fitted_, tuple(one.name for one in dimensions)
     decomposition = Decomposition(fitted, dimensions)
     components = decomposition.components

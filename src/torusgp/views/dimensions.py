@@ -86,7 +86,7 @@ def periodic_cell(fitted: FittedTorusGP) -> tuple[NDArray[np.int64], NDArray[np.
     cell : ndarray of shape (n_axes, n_axes)
         Lattice vectors as rows; diagonal for circles.
     """
-    axes = np.flatnonzero([axis.kind in ("circle", "lattice") for axis in fitted.prior.torus.axes])
+    axes = fitted.prior.torus.kinds("circle", "lattice")
     period = fitted.parameters.period
     return axes, period[np.ix_(axes, axes)] if period.ndim == 2 else np.diag(period[axes])
 

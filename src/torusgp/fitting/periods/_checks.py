@@ -70,13 +70,6 @@ def check_known(period, dimension):
     return known
 
 
-def check_count(value, name):
-    """A positive integer."""
-    if not isinstance(value, int | np.integer) or value < 1:
-        raise ValueError(f"{name} must be a positive integer, got {value!r}.")
-    return int(value)
-
-
 def check_limit(value, name, dimension):
     """A positive number for each input."""
     try:

@@ -6,10 +6,10 @@ from math import gcd
 
 import numpy as np
 
-from torusgp.checks import check_flag
+from torusgp.checks import check_count, check_flag
 from torusgp.fitting.advice import advise
 from torusgp.fitting.periods._candidates import Sinusoids, axis_candidates, lattice_candidates, same_lattice
-from torusgp.fitting.periods._checks import check_count, check_known, check_limit, check_rows
+from torusgp.fitting.periods._checks import check_known, check_limit, check_rows
 from torusgp.fitting.periods._periodogram import FEW_ROWS, Periodogram, SinusoidFinder, find_sinusoids
 from torusgp.fitting.periods._results import FoundPeriod, PeriodSearch, describe, too_few_rows
 from torusgp.fitting.periods._sampling import Sampling

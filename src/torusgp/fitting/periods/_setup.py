@@ -76,7 +76,7 @@ def set_up_period(model: Model, rows: Rows, report: Callable[[str], None]) -> Pe
     unknown = np.isnan(known)
     if not unknown.any() and not model.moving.any():
         return PeriodSetup([model.period])
-    periodic = np.flatnonzero([axis.kind in ("circle", "lattice") for axis in model.torus.axes])
+    periodic = model.torus.kinds("circle", "lattice")
     sampling = Sampling.from_inputs(rows.X[:, periodic])
     nyquist = np.full(model.torus.dimension, np.inf)
     nyquist[periodic] = sampling.nyquist

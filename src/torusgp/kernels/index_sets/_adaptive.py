@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from torusgp.checks import check_count
 from torusgp.kernels.index_sets._ball import RELATIVE_TOLERANCE, Ball, n_columns, new_groups
-from torusgp.kernels.index_sets._checks import check_budget, check_max_interaction
 from torusgp.kernels.index_sets._index_set import IndexSet, expand_signs, half_space
 from torusgp.kernels.lattices import lattice_points
 
@@ -41,7 +41,7 @@ def adaptive(kernel, n_components, *, dimension=None, max_interaction=None, sign
     >>> adaptive(TorusKernel(length_scale=[0.2, 2.0]), 9).frequencies.tolist()
     [[0, 0], [1, 0], [2, 0], [3, 0], [4, 0]]
     """
-    budget = check_budget(n_components)
+    budget = check_count(n_components, "n_components")
     n_pairs = (budget - 1) // 2
     largest = kernel.largest(budget)
     if largest is not None:  # a sum of products
@@ -51,7 +51,7 @@ def adaptive(kernel, n_components, *, dimension=None, max_interaction=None, sign
             )
         return largest
     dimension = _known_dimension(kernel, dimension)
-    limit = kernel.max_interaction if max_interaction is None else check_max_interaction(max_interaction)
+    limit = kernel.max_interaction if max_interaction is None else check_count(max_interaction, "max_interaction")
     if kernel.metric == "cartesian":
         if limit is not None:
             raise ValueError(

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from torusgp.kernels.index_sets._checks import check_dimension, check_max_interaction
+from torusgp.checks import check_count
 
 RELATIVE_TOLERANCE = 1e-10  # rounding must neither drop a member on the boundary nor split a tie
 _MAX_ENTRIES = 4 * 10**8  # entries of an index array: 3 GiB
@@ -21,8 +21,8 @@ class Ball(ABC):
     free_axes: np.ndarray  # axes on which an entry may differ from zero
 
     def __init__(self, dimension, max_interaction):
-        self.dimension = check_dimension(dimension)
-        self.max_interaction = check_max_interaction(max_interaction)
+        self.dimension = check_count(dimension, "dimension")
+        self.max_interaction = check_count(max_interaction, "max_interaction", optional=True)
 
     @property
     def _depth(self):

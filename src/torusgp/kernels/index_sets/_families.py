@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from torusgp.checks import check_count
 from torusgp.kernels.index_sets._ball import RELATIVE_TOLERANCE, Ball, largest_fitting
-from torusgp.kernels.index_sets._checks import check_budget, check_radius, check_weights
+from torusgp.kernels.index_sets._checks import check_radius, check_weights
 from torusgp.kernels.index_sets._index_set import IndexSet, expand_signs
 
 
@@ -178,7 +179,7 @@ def _build(ball, radius, n_components, name):
         if indices is None:
             raise ValueError(f"radius={radius!r} gives a set too large to hold; lower it, or limit max_interaction.")
     else:
-        indices = largest_fitting(ball, check_budget(n_components))
+        indices = largest_fitting(ball, check_count(n_components, "n_components"))
     indices = indices[np.lexsort(indices.T[::-1])]
     return IndexSet(expand_signs(indices), indices, name, ball.max_interaction)
 

@@ -1,6 +1,6 @@
 """Index sets by name, as estimators take them."""
 
-from torusgp.kernels.index_sets._checks import check_budget
+from torusgp.checks import check_count
 from torusgp.kernels.index_sets._families import (
     energy_norm_hyperbolic_cross,
     euclidean,
@@ -48,5 +48,5 @@ def named_set(name, dimension, n_components, *, weights=1.0, max_interaction=Non
     -------
     IndexSet
     """
-    budget = check_budget(n_components)
+    budget = check_count(n_components, "n_components")
     return _FUNCTIONS[name](dimension, n_components=budget, weights=weights, max_interaction=max_interaction)

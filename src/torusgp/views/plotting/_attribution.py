@@ -3,7 +3,7 @@
 import numpy as np
 
 from torusgp.views.analysis import sobol_indices
-from torusgp.views.plotting._base import OKABE_ITO, import_pyplot, to_regressor
+from torusgp.views.plotting._base import OKABE_ITO, new_axes, to_regressor
 
 # By the number of dimensions; the last is what shares a bar. Hatches, so that colour alone does not carry the meaning.
 _KINDS = (
@@ -126,11 +126,9 @@ class AttributionDisplay:
         """
         if n_bars < 1:
             raise ValueError(f"n_bars must be positive, got {n_bars!r}.")
-        pyplot = import_pyplot()
         labels, share, lower, upper, kinds = self._rows(n_bars)
         place = np.arange(len(labels))
-        if ax is None:
-            _, ax = pyplot.subplots(figsize=(7.2, 1.6 + 0.36 * len(labels)), layout="constrained")
+        ax = new_axes(ax, figsize=(7.2, 1.6 + 0.36 * len(labels)))
         for kind in np.unique(kinds):
             own = kinds == kind
             style = {"height": 0.72, "linewidth": 0, "edgecolor": "white", **_KINDS[kind], **kwargs}

@@ -16,6 +16,11 @@ def import_pyplot():
     return require("matplotlib.pyplot", "plot", "Plots need")
 
 
+def new_axes(ax, *shape, **options):
+    """Axes that were given, or else those of a new figure."""
+    return import_pyplot().subplots(*shape, layout="constrained", **options)[1] if ax is None else ax
+
+
 def check_matplotlib():
     """Raise with the line that installs matplotlib, if it is missing."""
     require("matplotlib", "plot", "Plots need")

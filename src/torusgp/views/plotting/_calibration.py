@@ -4,7 +4,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
-from torusgp.views.plotting._base import OKABE_ITO, import_pyplot, to_rows
+from torusgp.views.plotting._base import OKABE_ITO, new_axes, to_rows
 
 _INSIDE = 1e-16, 1 - 1e-16  # probabilities whose normal quantiles are finite
 _LEVELS = np.concatenate([np.arange(1, 20) / 20, [0.98, 0.99]])
@@ -109,9 +109,7 @@ class CalibrationDisplay:
         -------
         self
         """
-        pyplot = import_pyplot()
-        if ax is None:
-            _, ax = pyplot.subplots(figsize=(4.8, 4.8), layout="constrained")
+        ax = new_axes(ax, figsize=(4.8, 4.8))
         levels = np.linspace(0, 1, 201)
         low, high = binom.interval(confidence, self.n_samples, levels[1:-1])
         ax.fill_between(

@@ -4,9 +4,9 @@ import numpy as np
 
 from torusgp.views.plotting._base import (
     OKABE_ITO,
-    import_pyplot,
     label_frequency_axes,
     marker_area,
+    new_axes,
     signed_frequencies,
 )
 
@@ -99,9 +99,7 @@ class CoefficientDisplay:
             raise ValueError(f"kind must be 'auto', 'map' or 'decay', got {kind!r}.")
         if kind == "map" and dimension != 2:
             raise ValueError(f"A map needs 2 dimensions, the set has {dimension}; use kind='decay'.")
-        pyplot = import_pyplot()
-        if ax is None:
-            _, ax = pyplot.subplots(figsize=(6.4, 4.8), layout="constrained")
+        ax = new_axes(ax, figsize=(6.4, 4.8))
         if kind == "decay" or dimension != 2:
             self._plot_decay(ax, kwargs)
         else:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from torusgp.views.analysis import effect
-from torusgp.views.plotting._base import import_pyplot, name_function, to_regressor
+from torusgp.views.plotting._base import name_function, new_axes, to_regressor
 from torusgp.views.plotting._functions import draw_function, draw_map, map_styles, set_axis
 
 
@@ -109,11 +109,9 @@ class EffectDisplay:
         -------
         self
         """
-        pyplot = import_pyplot()
         is_line = len(self.grid) == 1
-        if ax is None:
-            size = (6.4, 4.0) if is_line else (10.4, 4.2)
-            _, ax = pyplot.subplots(1, 1 if is_line else 2, figsize=size, layout="constrained")
+        size = (6.4, 4.0) if is_line else (10.4, 4.2)
+        ax = new_axes(ax, 1, 1 if is_line else 2, figsize=size)
         axes = np.atleast_1d(ax)
         if axes.shape not in (((1,),) if is_line else ((1,), (2,))):
             wanted = "one axes" if is_line else "one axes or two"

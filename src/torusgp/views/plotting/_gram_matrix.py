@@ -3,7 +3,7 @@
 import numpy as np
 
 from torusgp.engine.basis import columns
-from torusgp.views.plotting._base import import_pyplot
+from torusgp.views.plotting._base import new_axes
 
 
 class GramMatrixDisplay:
@@ -84,9 +84,7 @@ class GramMatrixDisplay:
         -------
         self
         """
-        pyplot = import_pyplot()
-        if ax is None:
-            _, ax = pyplot.subplots(1, 3, figsize=(10.5, 3.4), layout="constrained")
+        ax = new_axes(ax, 1, 3, figsize=(10.5, 3.4))
         axes = np.atleast_1d(ax)
         if axes.shape != (3,):
             raise ValueError(f"ax must be three axes, got an array of shape {axes.shape}.")

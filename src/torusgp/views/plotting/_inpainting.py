@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from torusgp.views.plotting._base import OKABE_ITO, add_colour_bar, import_pyplot
+from torusgp.views.plotting._base import OKABE_ITO, add_colour_bar, new_axes
 
 _PANEL_WIDTH = 2.9  # inches
 _HOLE_COLOUR = OKABE_ITO[3]  # unlike grey, metal, wood, stone and leaves
@@ -108,9 +108,7 @@ class InpaintingDisplay:
         -------
         self
         """
-        pyplot = import_pyplot()
-        if ax is None:
-            _, ax = pyplot.subplots(1, len(self.panels), figsize=self.figure_size, sharey=True, layout="constrained")
+        ax = new_axes(ax, 1, len(self.panels), figsize=self.figure_size, sharey=True)
         axes = np.atleast_1d(ax)
         if axes.shape != (len(self.panels),):
             raise ValueError(f"ax must be {len(self.panels)} axes, got an array of shape {axes.shape}.")

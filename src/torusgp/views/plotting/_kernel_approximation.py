@@ -3,7 +3,7 @@
 import numpy as np
 
 from torusgp.kernels.index_sets import IndexSet
-from torusgp.views.plotting._base import OKABE_ITO, import_pyplot
+from torusgp.views.plotting._base import OKABE_ITO, new_axes
 
 _ROUNDING = 1e-14  # measured errors below this say nothing about the approximation
 
@@ -110,9 +110,7 @@ class KernelApproximationDisplay:
         -------
         self
         """
-        pyplot = import_pyplot()
-        if ax is None:
-            _, ax = pyplot.subplots(2, figsize=(6.4, 5.6), sharex=True, height_ratios=(3, 2), layout="constrained")
+        ax = new_axes(ax, 2, figsize=(6.4, 5.6), sharex=True, height_ratios=(3, 2))
         axes = np.atleast_1d(ax)
         if axes.shape not in ((1,), (2,)):
             raise ValueError(f"ax must be one axes or two, got an array of shape {axes.shape}.")

@@ -4,7 +4,7 @@ import numpy as np
 
 from torusgp.kernels.lattices import lattice_points
 from torusgp.views.dimensions import periodic_cell
-from torusgp.views.plotting._base import LINES, MARKERS, OKABE_ITO, add_colour_bar, import_pyplot, to_regressor
+from torusgp.views.plotting._base import LINES, MARKERS, OKABE_ITO, add_colour_bar, new_axes, to_regressor
 
 _MOST_HARMONICS = 5  # of each period, marked along a line
 _MOST_MARKERS = 600  # reciprocal lattice points drawn on a map; more would hide it
@@ -137,10 +137,8 @@ class PeriodogramDisplay:
         """
         if max_frequency is not None and not max_frequency > 0:
             raise ValueError(f"max_frequency must be positive, got {max_frequency!r}.")
-        pyplot = import_pyplot()
         is_line = len(self.frequencies) == 1
-        if ax is None:
-            _, ax = pyplot.subplots(figsize=(7.2, 3.8) if is_line else (6.4, 5.4), layout="constrained")
+        ax = new_axes(ax, figsize=(7.2, 3.8) if is_line else (6.4, 5.4))
         if is_line:
             self._plot_line(ax, max_frequency, kwargs)
         else:

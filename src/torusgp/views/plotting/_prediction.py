@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from torusgp.estimators.regressor import TorusGPRegressor
-from torusgp.views.plotting._base import OKABE_ITO, import_pyplot, to_regressor, to_rows
+from torusgp.views.plotting._base import OKABE_ITO, new_axes, to_regressor, to_rows
 
 _MOST_MARKERS = 1000  # observations drawn on a map; more would hide it
 
@@ -164,11 +164,9 @@ class PredictionDisplay:
         -------
         self
         """
-        pyplot = import_pyplot()
         is_line = len(self.grid) == 1
-        if ax is None:
-            size = (6.4, 4.0) if is_line else (9.6, 3.9)
-            _, ax = pyplot.subplots(1, 1 if is_line else 2, figsize=size, layout="constrained")
+        size = (6.4, 4.0) if is_line else (9.6, 3.9)
+        ax = new_axes(ax, 1, 1 if is_line else 2, figsize=size)
         axes = np.atleast_1d(ax)
         if axes.shape not in (((1,),) if is_line else ((1,), (2,))):
             wanted = "one axes" if is_line else "one axes or two"

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from torusgp.views.plotting._base import OKABE_ITO, import_pyplot
+from torusgp.views.plotting._base import OKABE_ITO, new_axes
 
 
 class RecordDisplay:
@@ -67,10 +67,8 @@ class RecordDisplay:
         -------
         self
         """
-        pyplot = import_pyplot()
         record = self.record
-        if ax is None:
-            _, ax = pyplot.subplots(figsize=(9, 3.8) if record.along else (4.6, 4.4), layout="constrained")
+        ax = new_axes(ax, figsize=(9, 3.8) if record.along else (4.6, 4.4))
         unseen = record.is_unseen
         if not record.along:
             self._plot_scatter(ax, unseen)

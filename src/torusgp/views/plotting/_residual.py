@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from torusgp.views.plotting._base import OKABE_ITO, import_pyplot, to_rows
+from torusgp.views.plotting._base import OKABE_ITO, new_axes, to_rows
 from torusgp.views.plotting._calibration import quantile_residuals, standardised_residuals
 
 _MOST_MARKERS = 5000
@@ -89,9 +89,7 @@ class ResidualDisplay:
         -------
         self
         """
-        pyplot = import_pyplot()
-        if ax is None:
-            _, ax = pyplot.subplots(1, 2, figsize=(8.0, 3.8), width_ratios=(3, 1), sharey=True, layout="constrained")
+        ax = new_axes(ax, 1, 2, figsize=(8.0, 3.8), width_ratios=(3, 1), sharey=True)
         axes = np.atleast_1d(ax)
         if axes.shape not in ((1,), (2,)):
             raise ValueError(f"ax must be one axes or two, got an array of shape {axes.shape}.")

@@ -3,7 +3,7 @@
 import numpy as np
 
 from torusgp.engine.inference import evidence
-from torusgp.views.plotting._base import OKABE_ITO, import_pyplot, to_regressor
+from torusgp.views.plotting._base import OKABE_ITO, new_axes, to_regressor
 
 
 class SpectrumDisplay:
@@ -95,9 +95,7 @@ class SpectrumDisplay:
         """
         if kind not in ("sorted", "norm"):
             raise ValueError(f"kind must be 'sorted' or 'norm', got {kind!r}.")
-        pyplot = import_pyplot()
-        if ax is None:
-            _, ax = pyplot.subplots(figsize=(6.4, 4.4), layout="constrained")
+        ax = new_axes(ax, figsize=(6.4, 4.4))
         if kind == "sorted":
             order = np.argsort(-self.prior_variance, kind="stable")
             place = np.arange(1, len(order) + 1)

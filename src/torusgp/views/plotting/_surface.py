@@ -3,7 +3,7 @@
 import numpy as np
 
 from torusgp.surfaces._field import Field
-from torusgp.views.plotting._base import OKABE_ITO, import_pyplot, to_regressor
+from torusgp.views.plotting._base import OKABE_ITO, new_axes, to_regressor
 
 _MARKS = ((0, "o", "minimum"), (1, "X", "saddle point"), (2, "^", "maximum"))
 
@@ -107,8 +107,7 @@ class SurfaceDisplay:
         -------
         self
         """
-        if ax is None:
-            _, ax = import_pyplot().subplots(figsize=(5.8, 4.8), layout="constrained")
+        ax = new_axes(ax, figsize=(5.8, 4.8))
         drawn = ax.contourf(*self.grid, self.values, levels, **{"cmap": "viridis", **kwargs})
         ax.contour(*self.grid, self.values, drawn.levels, colors="white", linewidths=0.4, alpha=0.6)
         ax.figure.colorbar(drawn, ax=ax, label="prediction")

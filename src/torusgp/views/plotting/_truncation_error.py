@@ -7,7 +7,7 @@ import numpy as np
 
 from torusgp.kernels.index_sets import IndexSet
 from torusgp.kernels.kernel import TorusKernel
-from torusgp.views.plotting._base import LINES, MARKERS, OKABE_ITO, import_pyplot
+from torusgp.views.plotting._base import LINES, MARKERS, OKABE_ITO, new_axes
 
 _ERROR_LABELS = {
     "largest": "largest error (variance of the kernel = 1)",
@@ -104,9 +104,7 @@ class TruncationErrorDisplay:
         -------
         self
         """
-        pyplot = import_pyplot()
-        if ax is None:
-            _, ax = pyplot.subplots(figsize=(6.4, 4.8), layout="constrained")
+        ax = new_axes(ax, figsize=(6.4, 4.8))
         for i, (label, errors) in enumerate(self.errors.items()):
             style = {
                 "color": OKABE_ITO[i % len(OKABE_ITO)],

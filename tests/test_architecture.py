@@ -1,0 +1,87 @@
+"""The shape of the source: small modules, private names that stay at home, and tests in the same folders."""
+
+import ast
+from pathlib import Path
+
+import torusgp
+
+SOURCE = Path(torusgp.__file__).parent
+TESTS = Path(__file__).parent
+BESIDE = {"fuzz", "paper", "storage/stored"}  # folders of tests that have no counterpart in the source
+OF_LIBRARIES = {"_mmap", "_getframe", "_get_param_names"}  # private names of numpy, Python and scikit-learn
+
+
+def modules():
+    return sorted(SOURCE.rglob("*.py"))
+
+
+def names_of(nodes):
+    return {one.id for node in nodes for one in ast.walk(node) if isinstance(one, ast.Name)}
+
+
+def assignments(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            yield node.targets if isinstance(node, ast.Assign) else [node.target], node.value
+
+
+def defined_names(tree):
+    """Names of functions, classes, variables and attributes of self."""
+    names = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    for targets, _ in assignments(tree):
+        inside = [one for target in targets for one in ast.walk(target) if isinstance(one, ast.Attribute)]
+        names |= names_of(targets) | {one.attr for one in inside if names_of([one.value]) == {"self"}}
+    return names
+
+
+def private_names_of_others(tree, own):
+    """Private attributes that a module touches, which are not among its own names or those of an own object."""
+    bases = names_of(base for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for base in node.bases)
+    makers, objects = {"cls", "copy", "replace", *bases}, {"self", "cls"}
+
+    def is_made(value):
+        return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in makers
+
+    for targets, value in assignments(tree):
+        objects |= names_of(targets) if is_made(value) else set()
+    return [
+        f"{ast.unparse(node)} in line {node.lineno}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and node.attr.startswith("_")
+        and not node.attr.startswith("__")
+        and node.attr not in own | OF_LIBRARIES
+        and not (isinstance(node.value, ast.Name) and node.value.id in objects)
+        and not is_made(node.value)
+    ]
+
+
+def test_modules_are_short():
+    lengths = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in modules()}
+    assert not {name: length for name, length in lengths.items() if length > 500}
+
+
+def test_private_attributes_stay_at_home():
+    """In their module; private modules of one package, such as those that make up a table model, are one home."""
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in modules()}
+    own = {path: defined_names(tree) for path, tree in trees.items()}
+    found = {}
+    for path, tree in trees.items():
+        homes = [other for other in trees if other.parent == path.parent and other.name.startswith("_")]
+        names = set().union(*(own[other] for other in homes)) if path in homes else own[path]
+        found[str(path.relative_to(SOURCE))] = private_names_of_others(tree, names)
+    assert {path: names for path, names in found.items() if names} == {}
+
+
+def test_the_search_for_private_attributes_finds_them():
+    tree = ast.parse(
+        "class A(B):\n    def f(self, b):\n        c = B()\n        self._x, c._y = b._x, self._z\n        b._z = 1"
+    )
+    assert private_names_of_others(tree, defined_names(tree)) == ["b._z in line 5"]
+
+
+def test_tests_lie_in_the_folders_of_the_source():
+    folders = {str(path.parent.relative_to(TESTS)) for path in TESTS.rglob("test_*.py")} - {".", *BESIDE}
+    assert {one for one in folders if not (SOURCE / one).is_dir()} == set()
+    packages = {path.parent.name for path in SOURCE.glob("*/__init__.py")}
+    assert packages <= {one.split("/")[0] for one in folders}
