@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +11,7 @@ from torusgp.kernels.axes import Category, Circle, Expression, Factor, Line, Pro
 from torusgp.tables.calendar import CYCLES, YEAR, CalendarPhases, cycle_of
 from torusgp.tables.models._columns import column_kind
 from torusgp.tables.models._formula import parse_formula
+from torusgp.tables.models._given import check_calendar, check_period, known_circles, listed_names
 from torusgp.tables.models._holidays import NAME as HOLIDAYS
 from torusgp.tables.models._holidays import check_holidays
 from torusgp.tables.models._inputs import TableInputs
@@ -87,7 +87,7 @@ class _Chooser:
     def __init__(self, options: Options, frame: Any, source: Any):
         self._options, self._frame, self._source = options, frame, source
         self._names = [str(name) for name in frame.columns]
-        self._circles = _circles(options.periods, options.family)
+        self._circles = known_circles(options.periods, options.family)
         column, self._cycles = check_calendar(options.calendar)
         self._time = column if options.time is None else options.time
         self._calendar_column = column
@@ -98,7 +98,7 @@ class _Chooser:
 
     def choose(self) -> TableInputs:
         options = self._options
-        inputs = _listed(options.inputs)
+        inputs = listed_names(options.inputs)
         by_type = inputs is None and options.terms is None and not self._circles and not self._cycles
         terms = None if options.terms is None else self._terms(options.terms)
         named = [*(self._all_columns() if by_type else inputs or []), *self._derived()]
@@ -455,57 +455,6 @@ class _Chooser:
             + f". Name columns with their periods ({word('period', 'hour', 24)}), or a column of times "
             f"({word('calendar', 'time')})."
         )
-
-
-def check_calendar(calendar: Any) -> tuple[str | None, list[str] | None]:
-    """Column and cycles of a calendar."""
-    if calendar is None or not calendar:
-        return None, None
-    if not hasattr(calendar, "items") or len(calendar) > 1:
-        raise ValueError(f"calendar must name one column and its cycles, as in {{'time': ['day']}}, got {calendar!r}.")
-    ((column, cycles),) = calendar.items()
-    cycles = [cycles] if isinstance(cycles, str) else list(cycles)
-    try:
-        _ = CalendarPhases(cycles).period_
-    except ValueError as error:
-        raise ValueError(f"The calendar of {column!r} is {', '.join(map(str, cycles))}: {error}") from error
-    return str(column), cycles
-
-
-def check_period(column: str, period: Any) -> Any:
-    """A period as a number, or "auto"."""
-    if isinstance(period, str) and period.strip() == "auto":
-        return "auto"
-    try:
-        number = float(period)
-    except (TypeError, ValueError):
-        number = np.nan
-    if not (np.isfinite(number) and number > 0):
-        raise ValueError(f"The period of {column!r} must be a positive number or 'auto', got {period!r}.")
-    return number
-
-
-def _circles(periods: Any, family: str) -> dict[str, list[Circle]]:
-    """Circles of columns with known or unknown periods, from a dictionary or pairs."""
-    found: dict[str, list[Circle]] = {}
-    for column, given in [] if periods is None else list(periods.items() if hasattr(periods, "items") else periods):
-        several = not isinstance(given, str) and np.iterable(given)
-        for period in given if several else [given]:
-            circle = Circle(str(column), check_period(column, period), family)
-            known = found.setdefault(str(column), [])
-            if circle.period != "auto" and circle.period in [one.period for one in known]:
-                raise ValueError(f"Column {column!r} is given the period {circle.period:g} twice.")
-            known.append(circle)
-    return found
-
-
-def _listed(inputs: Any) -> list[str] | None:
-    if inputs is None:
-        return None
-    names = inputs.split(",") if isinstance(inputs, str) else inputs
-    if not isinstance(names, Iterable) or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"inputs must be names of columns, got {inputs!r}.")
-    return [name.strip() for name in names if name.strip()]
 
 
 def _distinct(factors: list[Factor]) -> list[Factor]:
