@@ -110,6 +110,8 @@ def chosen_blocks(page, library=None):
 def is_ours(warning):
     """Whether a warning speaks to the user of this library, and not of what another library will remove."""
     places = ("/docs/", "/torusgp/")
+    if "/site-packages/" in warning.filename:  # of another library, wherever the environment lies
+        return False
     return warning.category in (UserWarning, ConvergenceWarning) and any(one in warning.filename for one in places)
 
 

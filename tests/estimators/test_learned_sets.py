@@ -131,6 +131,7 @@ class TestTheDefaultSet:
 
     def test_it_is_learned_where_four_axes_interact(self):
         assert self.is_learned()
+        assert self.is_learned(likelihood="student_t")
         assert self.is_learned([(self.X[:150], self.y[:150]), (self.X[150:], self.y[150:])], None)
 
     def test_few_axes_and_limited_interactions_have_the_set_of_the_prior(self):
@@ -140,7 +141,6 @@ class TestTheDefaultSet:
 
     def test_what_cannot_learn_a_set_does_not(self):
         assert not self.is_learned(learn=())
-        assert not self.is_learned(likelihood="student_t")
         model = TorusGPRegressor(period=2 * np.pi, n_components=61)
         model.fit(self.X, self.y, X_gradient=self.X[:5], gradient=np.cos(self.X[:5]))
         assert not model.fit_.learned.rounds

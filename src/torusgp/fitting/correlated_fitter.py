@@ -33,7 +33,7 @@ Array = NDArray[np.float64]
 
 FEWEST_ROWS = 50  # from which a correlation is looked for
 _FEW_COLUMNS = 401  # columns, at most, while the noise is still being estimated
-_MOST_CHOSEN = 801  # components that data choose where nobody says how many: the noise of each pair is computed
+_MOST_UNASKED = 801  # components where nobody says how many: the noise of each pair of them is computed
 _MOST_ROUNDS = 5
 _SETTLED = 0.1  # relative change of the autocovariance that ends the rounds
 _WINDOW = 20.0  # correlation times over which the autocovariance reaches
@@ -65,7 +65,7 @@ class CorrelatedFitter(Fitter):
         outcome, source = self._first(series)
         if given is not None:
             noise = Autocovariance(np.asarray(given, dtype=float))
-            outcome = self._relearned(series, outcome, source, noise, search=True, cap=None)
+            outcome = self._relearned(series, outcome, source, noise, search=True, cap=self._largest())
             return self._finished(series, outcome, source, noise)
         white = Autocovariance.white(float(outcome.learned.parameters[NOISE][0]))
         residuals = self._residuals(series, outcome, source, white)
@@ -91,7 +91,7 @@ class CorrelatedFitter(Fitter):
             if change < _SETTLED:
                 break
         if self._wants_more(outcome.learned):
-            outcome = self._relearned(series, outcome, source, noise, cap=None)
+            outcome = self._relearned(series, outcome, source, noise, cap=self._largest())
             noise = self._estimated(series, self._residuals(series, outcome, source, noise), noise.n_lags)
         return self._finished(series, outcome, source, noise)
 
@@ -127,7 +127,7 @@ class CorrelatedFitter(Fitter):
         rows = replace(series.rows, sample_weight=np.full(len(series.rows), share))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of a fit that is not the last
-            most = _MOST_CHOSEN if self.settings.n_components == "auto" else None
+            most = self._largest()
             outcome, _ = Fitter(self.model, replace(self.settings, most_components=most))._learn_from_rows(rows)
         return outcome, self._problem(series, outcome).source(series.rows)
 
@@ -137,6 +137,10 @@ class CorrelatedFitter(Fitter):
         if settings.index_set == "learned" or isinstance(settings.index_set, IndexSet):
             return False
         return learned.capped if settings.n_components == "auto" else int(settings.n_components) > _FEW_COLUMNS
+
+    def _largest(self) -> int | None:
+        """Largest number of columns, where nobody says how many."""
+        return _MOST_UNASKED if self.settings.n_components == "auto" else None
 
     def _problem(self, series: Series, outcome: Preliminary, cap: int | None = _FEW_COLUMNS) -> Problem:
         settings = replace(self.settings, most_components=cap)

@@ -64,13 +64,17 @@ def test_a_finding_that_is_added_reaches_all_three(level, tmp_path, monkeypatch)
 
 def test_a_warning_that_nobody_foresaw_reaches_all_three(tmp_path, monkeypatch):
     _, frame = make_case("one input")
-    fit, said = TorusGPRegressor.fit, "The moon was not in its usual place: 3.5 instead of 4. Look again."
+    said = "The moon was not in its usual place: 3.5 instead of 4. Look again."
 
-    def fit_and_warn(self, *arguments, **options):
-        warnings.warn(said, UserWarning, stacklevel=2)
-        return fit(self, *arguments, **options)
+    def warning(method):
+        def fit_and_warn(self, *arguments, **options):
+            warnings.warn(said, UserWarning, stacklevel=2)
+            return method(self, *arguments, **options)
 
-    monkeypatch.setattr(TorusGPRegressor, "fit", fit_and_warn)
+        return fit_and_warn
+
+    for name in ("fit", "refit"):
+        monkeypatch.setattr(TorusGPRegressor, name, warning(getattr(TorusGPRegressor, name)))
     frame.to_csv(tmp_path / "table.csv", index=False)
     model = tmp_path / "model.npz"
     fitting = run("fit", tmp_path / "table.csv", "--target", "y", "--components", 21, "-o", model)
