@@ -139,7 +139,7 @@ class CorrelatedFitter(Fitter):
         return learned.capped if settings.n_components == "auto" else int(settings.n_components) > _FEW_COLUMNS
 
     def _largest(self) -> int | None:
-        """Largest number of columns, where nobody says how many."""
+        """Most components, where nobody says how many."""
         return _MOST_UNASKED if self.settings.n_components == "auto" else None
 
     def _problem(self, series: Series, outcome: Preliminary, cap: int | None = _FEW_COLUMNS) -> Problem:
