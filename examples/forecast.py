@@ -2,7 +2,8 @@
 
     python examples/forecast.py [picture.png]
 
-The demand is made up: evenings of working days, heating and cooling that depend on the hour, weather that lasts.
+The demand is made up: evenings of working days, heating and cooling that depend on the hour, weather that lasts. Its
+table is written to demand.csv and the weather of the next week to weather.csv, to try the command on.
 """
 
 import sys
@@ -39,6 +40,8 @@ def make_demand(n_weeks=40, seed=3):
 def main(picture="forecast.png"):
     table = make_demand()
     known, future = table[:-168], table[-168:]
+    known.to_csv("demand.csv", index=False, float_format="%.2f")
+    future.drop(columns="demand").to_csv("weather.csv", index=False, float_format="%.2f")
     model = TableModel("demand", terms="hour * weekday + hour * temperature + time").fit(known)
     forecast = model.forecast("7d", future=future.drop(columns="demand"), quantiles=(0.025, 0.5, 0.975))
     inside = np.mean((future["demand"] >= forecast.quantiles[:, 0]) & (future["demand"] <= forecast.quantiles[:, 2]))
@@ -70,7 +73,7 @@ def main(picture="forecast.png"):
     right.set(xlabel="temperature (°C)", ylabel="demand (MW)", title="On a Monday")
     right.legend(frameon=False)
     figure.savefig(picture, dpi=110)
-    print(f"Drawn: {picture}")
+    print(f"Written: demand.csv, weather.csv, {picture}")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 """A browser for tests that look at pages, and the sizes of its window."""
 
 import shutil
+from pathlib import Path
 
 import pytest
 
 EXECUTABLE = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-DESKTOP, PHONE = {"width": 1100, "height": 900}, {"width": 390, "height": 844}
+DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 
 
 @pytest.fixture(scope="module")
@@ -15,3 +16,8 @@ def browser():
         pytest.skip("needs Chromium: none of chromium, chromium-browser and google-chrome is there")
     with playwright.sync_playwright() as started:
         yield started.chromium.launch(executable_path=EXECUTABLE, args=["--no-sandbox", "--disable-gpu"])
+
+
+def contrasts(page):
+    """Contrast of texts, and of lines of charts, with what is behind them: by WCAG, the lowest of each."""
+    return page.evaluate(Path(__file__).with_name("contrasts.js").read_text(encoding="utf-8"))

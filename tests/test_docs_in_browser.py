@@ -1,8 +1,8 @@
-"""The documentation in a browser: no page complains, fits a phone badly, or is hard to read by a machine."""
+"""The documentation in a browser, at two widths and in both themes: no page complains, overflows or is faint."""
 
 import pytest
 
-from tests.browsers import DESKTOP, PHONE
+from tests.browsers import DESKTOP, PHONE, contrasts
 from tests.test_docs import build_site
 
 pytestmark = pytest.mark.slow
@@ -56,17 +56,20 @@ def find_faults(browser, site, **options):
     for file in sorted(site.rglob("*.html")):
         complaints.clear()
         page.goto(file.as_uri())
-        if faults := [*page.evaluate(FAULTS), *complaints]:
+        contrast, text = contrasts(page)["text"]
+        faint = [f"contrast {contrast:.2f}: {text}"] if contrast < 4.5 else []
+        if faults := [*page.evaluate(FAULTS), *faint, *complaints]:
             found[file.relative_to(site).as_posix()] = faults
     context.close()
     return found
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_pages_have_no_faults(browser, tmp_path_factory, viewport):
+def test_pages_have_no_faults(browser, tmp_path_factory, viewport, scheme):
     site = build_site(tmp_path_factory.getbasetemp() / "documentation")
     assert len(list(site.rglob("*.html"))) > 100
-    assert find_faults(browser, site, viewport=viewport) == {}
+    assert find_faults(browser, site, viewport=viewport, color_scheme=scheme) == {}
 
 
 @pytest.mark.parametrize(
@@ -78,6 +81,8 @@ def test_pages_have_no_faults(browser, tmp_path_factory, viewport):
         ('<p id="a"></p><p id="a"></p>', "id twice: a"),
         ('<img src="data:image/gif;base64,R0lGODlhAQABAAAAACw=">', "no text for <img"),
         ('<img alt="a circle" src="nowhere.png">', "not drawn: <img"),
+        ('<p style="color: #888">faint</p>', "contrast 3.54: <p"),
+        ('<p style="color: rgba(0, 0, 0, 0.4)">faint</p>', "contrast 2.85: <p"),
         ("<script>missing()</script>", "missing is not defined"),
         ('<script src="https://example.org/x.js"></script>', "asks for https://example.org/x.js"),
     ],

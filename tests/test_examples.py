@@ -33,13 +33,16 @@ def test_seasons(tmp_path, capsys):
     assert printed.endswith(f"Picture: {output}\n")
 
 
-def test_forecast(tmp_path, capsys):
+def test_forecast(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # it writes tables beside the picture
     output = tmp_path / "forecast.png"
     load("forecast").main(output)
     assert output.read_bytes().startswith(PNG_SIGNATURE)
     error, share = re.search(r"error ([\d.]+) MW; .* contain (\d+)%", capsys.readouterr().out).groups()
     assert float(error) < 14  # its own noise is 11 of standard deviation
     assert int(share) >= 90
+    assert (tmp_path / "demand.csv").read_text().startswith("time,temperature,demand\n2024-01-01 00:00:00,")
+    assert len((tmp_path / "weather.csv").read_text().splitlines()) == 169
 
 
 def test_angle_surface(tmp_path, capsys):

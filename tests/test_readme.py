@@ -1,4 +1,5 @@
 import re
+import runpy
 import shlex
 from pathlib import Path
 
@@ -38,6 +39,20 @@ def test_commands_have_the_options_that_are_shown():
     assert len(lines) == 3
     for _, name, *words in map(shlex.split, lines):
         assert {word for word in words if word.startswith("-")} <= known[name]
+
+
+@pytest.mark.slow
+def test_commands_run_on_the_tables_of_the_example(tmp_path, monkeypatch):
+    pytest.importorskip("typer", reason="the command needs the extra cli")
+    from tests.cli.runner import run
+
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(ROOT / "examples/forecast.py"))["main"]()
+    for _, *words in map(shlex.split, re.findall(r"^torusgp .*$", section("Three lines of shell"), flags=re.MULTILINE)):
+        done = run(*words)
+        assert (done.exit_code, done.stderr) == (0, "")
+    assert len((tmp_path / "forecast.csv").read_text().splitlines()) == 169
+    assert (tmp_path / "report.html").stat().st_size > 50_000
 
 
 def test_every_figure_has_a_command_that_repeats_it():

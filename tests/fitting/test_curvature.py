@@ -53,3 +53,20 @@ def test_what_is_at_a_bound_has_no_error(fitted):
     errors = standard_errors(other)
     assert np.isnan(errors[name]).all()
     assert np.isnan(errors[NOISE]).all() or (errors[NOISE] > 0).all()
+
+
+@pytest.mark.parametrize("rounding", [1e-12, -1e-12])
+def test_what_the_evidence_does_not_depend_on_has_no_error(fitted, monkeypatch, rounding):
+    """As the length scale of a term without variance, where rounding alone curves the evidence."""
+    name, whole = next(iter(fitted.parameters)), standard_errors(fitted)
+
+    def flat_along_the_first(gradient, point):
+        matrix = curvature(gradient, point)
+        matrix[0], matrix[:, 0] = 0, 0
+        matrix[0, 0] = rounding
+        return matrix
+
+    monkeypatch.setattr("torusgp.fitting.curvature.curvature", flat_along_the_first)
+    errors = standard_errors(fitted)
+    assert np.isnan(errors[name]).all()
+    assert 0 < errors[NOISE][0] <= whole[NOISE][0]

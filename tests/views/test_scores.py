@@ -93,6 +93,22 @@ class TestBias:
         assert known.bias_std == pytest.approx(max(white.std(), 1.0) * np.sqrt(4 / 400), rel=1e-6)
         assert Scores.from_predictions(white, np.zeros(400), np.ones(400), "").bias is None
 
+    def test_a_level_is_missed_if_r2_is_negative_for_its_mean_error_alone(self):
+        signal = np.sin(np.arange(400.0))
+        noise = make_noise(0.9, 400, 1)
+        options = {"noise_std": 0.1, "redundancy": 1.0}
+
+        def evaluate(observed, std=0.1):
+            return Scores.from_predictions(observed, signal, np.full(400, std), "", **options)
+
+        shifted = evaluate(signal + 0.3 * noise + 2)
+        assert shifted.r2 < 0
+        assert shifted.misses_level
+        assert not evaluate(signal + 0.3 * noise).misses_level  # R2 is positive
+        assert not evaluate(-signal + 0.1).misses_level  # the pattern itself is wrong
+        assert not evaluate(signal + 2, std=3.0).misses_level  # within what the model says that it does not know
+        assert not Scores.from_predictions(signal + 2, signal, np.ones(400), "").misses_level  # nothing is known of it
+
 
 class TestIntervals:
     def evaluate(self, errors, std, **options):

@@ -98,7 +98,7 @@ def _shares(found):
     table.add_column("share of the variance", justify="right")
     table.add_column("95 % interval", justify="right")
     for one in found.shares[:_MOST_SHARES]:
-        interval = f"{100 * one.lower:.1f} to {percent(one.upper)}"
+        interval = f"{percent(one.lower).removesuffix(' %')} to {percent(one.upper)}"
         table.add_row(_text(one.component), percent(one.share), interval)
     return table
 

@@ -11,6 +11,8 @@ from torusgp.fitting.learning import log_evidence_and_gradient
 from torusgp.fitting.parameters import Parameters
 
 AT_BOUND = 1.01  # how near a parameter is to a bound that it has run into
+_FLAT = 1e-10  # of the largest curvature: below it, differences of gradients are rounding
+_INVOLVED = 1e-6  # share of a parameter in a direction along which the evidence is flat; less is rounding
 
 
 def bounds_reached(fitted: FittedTorusGP, name: str) -> list[str | None]:
@@ -38,7 +40,7 @@ def bounds_reached(fitted: FittedTorusGP, name: str) -> list[str | None]:
 def standard_errors(fitted: FittedTorusGP) -> dict[str, NDArray[np.float64]]:
     """Standard errors of the learned parameters, for the frequencies and the periods of the fit.
 
-    What has run into a bound is held there.
+    What has run into a bound, and what the evidence does not depend on, is held.
 
     Parameters
     ----------
@@ -48,8 +50,8 @@ def standard_errors(fitted: FittedTorusGP) -> dict[str, NDArray[np.float64]]:
     Returns
     -------
     dict of ndarray
-        By the names of the parameters; not a number where nothing was learned, at a bound, and everywhere if the
-        evidence has no maximum.
+        By the names of the parameters; not a number where nothing was learned, at a bound, where the evidence is
+        flat, as for the length scale of a term without variance, and everywhere if the evidence has no maximum.
     """
     errors = {name: np.full(len(fitted.parameters[name]), np.nan) for name in fitted.parameters}
     free, covariance = log_covariance(fitted)
@@ -75,7 +77,8 @@ def log_covariance(fitted: FittedTorusGP) -> tuple[Parameters, NDArray[np.float6
     Returns
     -------
     parameters : Parameters
-        With those as learned that did not run into a bound: their vector has this covariance.
+        With those as learned that did not run into a bound and that the evidence depends on: their vector has this
+        covariance.
     covariance : ndarray of shape (n_learned, n_learned) or None
         None if nothing was learned, or the evidence has no maximum.
     """
@@ -92,6 +95,21 @@ def log_covariance(fitted: FittedTorusGP) -> tuple[Parameters, NDArray[np.float6
         return here.pack(gradient)
 
     matrix = -curvature(slope, vector)
-    if not np.linalg.eigvalsh(matrix)[0] > 0:
+    values, directions = np.linalg.eigh(matrix)
+    is_flat = np.abs(values) <= _FLAT * values[-1]
+    if is_flat.all() or not values[~is_flat][0] > 0:
         return here, None
-    return here, np.asarray(np.linalg.inv(matrix), dtype=np.float64)
+    known = np.sum(directions[:, is_flat] ** 2, axis=1) < _INVOLVED
+    here = _with_known(here, known)
+    return here, np.asarray(np.linalg.inv(matrix[np.ix_(known, known)]), dtype=np.float64)
+
+
+def _with_known(parameters: Parameters, known: NDArray[np.bool_]) -> Parameters:
+    """Parameters of whose vector these entries alone are learned."""
+    learned, start = {}, 0
+    for name in parameters:
+        learned[name] = parameters.entry(name).learned.copy()
+        stop = start + int(learned[name].sum())
+        learned[name][learned[name]] = known[start:stop]
+        start = stop
+    return parameters.with_learned(learned)

@@ -238,9 +238,12 @@ def verdict(scores: Scores | None, target: str, unit: str = "", naive: dict[str,
     if scores.grade == "unknown":
         return f"All {rows} have the same {target}: {error}; {intervals}."
     if scores.r2 <= 0:
-        return (
-            f"Weak: on {rows}, the model follows the pattern of {target} but misses its level ({error}); {intervals}."
+        what = (
+            f"the model follows the pattern of {target} but misses its level"
+            if scores.misses_level
+            else f"predictions of {target} are no better than the mean of these rows"
         )
+        return f"Weak: on {rows}, {what} ({error}); {intervals}."
     if naive is not None and is_beaten(scores, naive):
         error += f", though {describe_naive(naive['season'])} does better"
     return (
@@ -425,6 +428,8 @@ def score_facts(scores: dict[str, Any], unit: str = "") -> dict[str, str]:
 
 def _term_fact(term, unit):
     """What a term beside what repeats does."""
+    if not term["std"]:
+        return "no effect found"
     scales = [
         with_error(one["value"], one["std"]) + (f" ({one['axis']})" if len(term["length_scales"]) > 1 else "")
         for one in term["length_scales"]

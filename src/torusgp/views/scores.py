@@ -213,6 +213,17 @@ class Scores:
         return bool(abs(self.bias) > max(_CLEAR * self.bias_std, _NOTICEABLE * self.rmse))
 
     @property
+    def misses_level(self) -> bool:
+        """Whether R2 is negative because the mean error is not zero: without it, it would be positive.
+
+        Errors that last long allow for larger mean errors; two standard errors are enough to name what does such harm.
+        """
+        if self.bias is None or self.bias_std is None or not self.r2 <= 0:
+            return False
+        without = 1 - (1 - self.r2) * (1 - (self.bias / self.rmse) ** 2)  # R2, were the mean error subtracted
+        return bool(without > 0 and abs(self.bias) > _LIKELY * self.bias_std)
+
+    @property
     def is_too_narrow(self) -> bool:
         """Whether 50 % intervals contain far fewer than half of the observations, beyond chance."""
         return self._beyond_chance(-1)

@@ -143,7 +143,16 @@ class TestWhatIsSaid:
     def test_a_level_that_has_changed(self):
         model, _ = fitted("drifting")
         assert any(one.level == PROBLEM and "The level has changed" in one.text for one in model.findings_)
+        assert "misses its level" in model.findings().verdict
         assert "no gaps, no duplicates" in model.findings().data
+
+    def test_a_term_that_does_not_vary_has_no_length_scale(self):
+        scale = {"axis": "time", "kind": "line", "value": 0.25, "std": None, "bound": None}
+        term = {"name": "time", "std": 0.0, "length_scales": [scale]}
+        model, _ = fitted("periodic")
+        assert Findings.from_summary(model.summary() | {"terms": [term]}).facts["time"] == "no effect found"
+        varies = Findings.from_summary(model.summary() | {"terms": [term | {"std": 0.5}]}).facts["time"]
+        assert varies == "varies by 0.5 MW over the rows (standard deviation), length scale 0.25"
 
     def test_what_comes_next(self):
         model, _ = fitted("periodic")

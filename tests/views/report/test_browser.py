@@ -1,16 +1,12 @@
 """The page in a browser: at two widths and in both themes it fits, draws, can be read, and answers its reader."""
 
-from pathlib import Path
-
 import pytest
 
-from tests.browsers import browser  # noqa: F401  # a fixture
+from tests.browsers import DESKTOP, PHONE, browser, contrasts  # noqa: F401  # one is a fixture
 from tests.views.report.cases import CASES, fitted
 
-DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 QUICK = ("periodic", "warnings")
 NAMES = [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in CASES]
-CONTRASTS = Path(__file__).with_name("contrasts.js").read_text(encoding="utf-8")
 QUESTIONS = ("good", "next", "sure", "drives", "wrong")
 
 
@@ -64,11 +60,6 @@ def overflow(page):
           return [width, all.filter(outside).map((e) => e.outerHTML.slice(0, 80))];
         }"""
     )
-
-
-def contrasts(page):
-    """Contrast of texts, and of lines of charts, with what is behind them: by WCAG, the lowest of each."""
-    return page.evaluate(CONTRASTS)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -180,7 +180,7 @@ def _of_error_bars(table):
 
 def _of_scores(table, has_few_turns, has_outliers):
     scores, messages = table.scores_, []
-    if scores.is_biased and not has_few_turns:
+    if (scores.is_biased or scores.misses_level) and not has_few_turns:
         messages.append(_bias(scores, table.inputs_.has_time_slope, table.unit))
     if scores.explains_nothing:
         messages.append(
@@ -236,8 +236,8 @@ def _remedy(has_line):
 def _bias(scores, has_line, unit):
     """What is wrong if the rows held out lie above or below their predictions."""
     bias, error = scores.bias, scores.bias_std
+    beyond = "more than chance would allow" if scores.is_biased else "so that their own mean would predict them better"
     return (
         f"The level has changed: the rows held out lie {'above' if bias > 0 else 'below'} their predictions by "
-        f"{with_unit(f'{number(abs(bias), 3)} ± {number(error, 2)}', unit)} on average, more than chance would allow. "
-        f"{_remedy(has_line)}"
+        f"{with_unit(f'{number(abs(bias), 3)} ± {number(error, 2)}', unit)} on average, {beyond}. {_remedy(has_line)}"
     )
