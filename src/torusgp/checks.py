@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import sys
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,19 @@ def check_count(value: Any, name: str, optional: bool = False) -> Any:
     if not is_whole or value < 1:
         raise ValueError(f"{name} must be a positive integer{' or None' if optional else ''}, got {value!r}.")
     return int(value)
+
+
+def is_real(value: Any) -> bool:
+    """Whether something is a number that a float can hold; a switch is none."""
+    is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    return is_number and not (isinstance(value, int) and abs(value) > sys.float_info.max)
+
+
+def check_number(value: Any, name: str) -> float:
+    """A finite number as a float; else raise."""
+    if not is_real(value) or not np.isfinite(value):
+        raise ValueError(f"{name} must be a finite number, got {value!r}.")
+    return float(value)
 
 
 def check_flag(value: Any, name: str) -> None:

@@ -1,6 +1,7 @@
 """Files: whole or not at all, and an error that says what is wrong with a bad one."""
 
 import json
+import shutil
 import tracemalloc
 import zipfile
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from torusgp import SufficientStatistics, TorusGPRegressor
+from torusgp import SufficientStatistics, TableModel, TorusGPRegressor
 from torusgp.kernels.index_sets import tensor
 from torusgp.storage.archives import _read_arrays, load_archive, save_archive
 
@@ -209,6 +210,19 @@ def test_a_crafted_model_is_refused_by_name(model, tmp_path, change):
     crafted(tmp_path / "model", change)
     with pytest.raises(ValueError, match=rf"{tmp_path / 'model'} cannot be read: "):
         TorusGPRegressor.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda names: ["text", *names[1:]], lambda names: None, lambda names: names[::-1]],
+    ids=["another input", "without names", "another order"],
+)
+def test_a_crafted_table_whose_regressor_has_other_inputs_is_refused_by_name(tmp_path, change):
+    path = tmp_path / "model"
+    shutil.copy(Path(__file__).parent / "stored" / "layout_2" / "table.npz", path)
+    crafted(path, lambda content, arrays: content.update(feature_names_in=change(content["feature_names_in"])))
+    with pytest.raises(ValueError, match=rf"{path} cannot be read: its table has the inputs"):
+        TableModel.load(path)
 
 
 def test_an_altered_number_is_told_though_checksums_are_right(model, tmp_path):

@@ -534,6 +534,10 @@ def test_periods_along_three_inputs_are_found(space):
         ({"period": [-24, "auto"]}, r"period must be positive and finite where it is known, got \[-24, 'auto'\]"),
         ({"period": [np.inf, "auto"]}, r"period must be positive and finite where it is known, got \[inf, 'auto'\]"),
         ({"period": ["weekly", "auto"]}, r"period must hold numbers, or 'auto' .* got \['weekly', 'auto'\]"),
+        ({"period": [True, "auto"]}, r"period must hold numbers, or 'auto' .* got \[True, 'auto'\]"),
+        ({"period": [[24], "auto"]}, r"period must hold numbers, or 'auto' .* got \[\[24\], 'auto'\]"),
+        ({"period": [1j, "auto"]}, r"period must hold numbers, or 'auto' .* got \[1j, 'auto'\]"),
+        ({"period": [10**400, "auto"]}, r"period must hold numbers, or 'auto' .* got \[1000"),
         ({"period": [24, 7]}, r"period=\[24, 7\] leaves nothing to be found"),
         (
             {"period": [24, "auto"], "lattice": True},
@@ -542,6 +546,10 @@ def test_periods_along_three_inputs_are_found(space):
         ({"min_period": 0}, r"min_period must be a positive number, or one for each of the 2 inputs, got 0"),
         ({"min_period": [1, -1]}, r"min_period must be a positive number.* got \[1, -1\]"),
         ({"min_period": [1, 2, 3]}, r"min_period must be a positive number.* got \[1, 2, 3\]"),
+        ({"min_period": np.array([1 + 1j, 1])}, r"min_period must be a positive number"),
+        ({"min_period": True}, r"min_period must be a positive number.* got True"),
+        ({"min_period": "5"}, r"min_period must be a positive number.* got '5'"),
+        ({"max_period": np.inf}, r"max_period must be a positive number.* got inf"),
         ({"max_period": np.nan}, r"max_period must be a positive number.* got nan"),
         ({"max_period": 1e-3}, r"max_period=0\.001 is below the shortest period that can be found"),
         ({"sample_weight": -np.ones(250)}, r"sample_weight must hold one non-negative number"),
@@ -642,6 +650,19 @@ def test_counts_are_checked(name, value):
     t = np.arange(100.0)
     with pytest.raises(ValueError, match=f"{name} must be a positive integer, got {value!r}"):
         find_period(t, np.sin(t), **{name: value})
+
+
+@pytest.mark.parametrize("value", ["", "text", [], [1], {}, None, True, 1j, np.nan, np.inf, np.zeros(2), len, 10**400])
+def test_the_gain_that_is_asked_for_is_a_number(value):
+    t = np.arange(100.0)
+    with pytest.raises(ValueError, match="min_gain must be a finite number, got "):
+        find_period(t, np.sin(t), min_gain=value)
+
+
+def test_progress_is_told_to_a_function():
+    t = np.arange(100.0)
+    with pytest.raises(TypeError, match="report must be a function of a line, or None, got 'text'"):
+        find_period(t, np.sin(t), report="text")
 
 
 def test_a_search_is_shown_in_few_lines():

@@ -5,7 +5,7 @@ from math import isnan
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length
 
-from torusgp.checks import check_noise_size, check_numbers, check_size
+from torusgp.checks import check_noise_size, check_numbers, check_size, is_real
 from torusgp.fitting.periods._trend import TrendColumns
 
 _MAX_DIMENSION = 3
@@ -58,9 +58,9 @@ def check_known(period, dimension):
     """Known periods, not a number where they are to be found."""
     if isinstance(period, str) and period == "auto":
         return np.full(dimension, np.nan)
-    if isinstance(period, str) or np.ndim(period) != 1 or (len(period) != dimension and dimension > 1):
+    if np.asarray(period, dtype=object).ndim != 1 or (len(period) != dimension and dimension > 1):
         raise ValueError(f"period must be 'auto' or hold one entry for each of the {dimension} inputs, got {period!r}.")
-    if any(isinstance(entry, str) and entry != "auto" for entry in period):
+    if not all(is_unknown(entry) or is_real(entry) for entry in period):
         raise ValueError(f"period must hold numbers, or 'auto' where it is to be found, got {period!r}.")
     known = np.array([np.nan if is_unknown(entry) else float(entry) for entry in period])
     if (known <= 0).any() or np.isinf(known).any():
@@ -72,10 +72,9 @@ def check_known(period, dimension):
 
 def check_limit(value, name, dimension):
     """A positive number for each input."""
-    try:
-        limit = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        limit = np.empty(0)
-    if limit.shape not in ((), (dimension,)) or not (limit > 0).all():
+    given = np.asarray(value, dtype=object)
+    is_given = given.shape in ((), (dimension,)) and all(is_real(entry) for entry in given.ravel())
+    limit = given.astype(float) if is_given else np.empty(0)
+    if not is_given or not ((limit > 0) & np.isfinite(limit)).all():
         raise ValueError(f"{name} must be a positive number, or one for each of the {dimension} inputs, got {value!r}.")
     return np.broadcast_to(limit, (dimension,))

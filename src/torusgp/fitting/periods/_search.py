@@ -6,7 +6,7 @@ from math import gcd
 
 import numpy as np
 
-from torusgp.checks import check_count, check_flag
+from torusgp.checks import check_count, check_flag, check_number
 from torusgp.fitting.advice import advise
 from torusgp.fitting.periods._candidates import Sinusoids, axis_candidates, lattice_candidates, same_lattice
 from torusgp.fitting.periods._checks import check_known, check_limit, check_rows
@@ -113,6 +113,9 @@ def find_period(
     check_flag(lattice, "lattice")
     known = check_known(period, X.shape[1])
     max_periods, max_samples = check_count(max_periods, "max_periods"), check_count(max_samples, "max_samples")
+    min_gain = check_number(min_gain, "min_gain")
+    if report is not None and not callable(report):
+        raise TypeError(f"report must be a function of a line, or None, got {report!r}.")
     if lattice and np.isfinite(known).any():
         raise ValueError(f"lattice=True finds a whole cell, so none of period={period!r} can be given.")
     if X.shape[1] == 1 and not isinstance(period, str):

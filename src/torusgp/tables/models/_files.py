@@ -109,6 +109,9 @@ def from_notes(kind, model, path):
         table.slopes_ = [SlopeEstimate(**one) for one in content.get("slopes", [])]
         if content.get("trend") is not None:
             with_line(table, content["trend"])
+        stored_names = list(getattr(model, "feature_names_in_", ()))
+        if table.inputs_.names != stored_names:
+            raise ValueError(f"its table has the inputs {table.inputs_.names}, its regressor {stored_names}.")
         table._typical_scale = content.get("typical_scale", 1.0)
         table.timeline_ = None if content.get("timeline") is None else Timeline.from_json(content["timeline"])
         table._set_noise_factor()
