@@ -9,6 +9,7 @@ from tests.engine.backends.devices import DEVICES, check_device
 from tests.exact_regression import central_differences, normal_log_density
 from torusgp.engine import inference
 from torusgp.engine.inference import (
+    Derivatives,
     LinearStatistics,
     NotPositiveDefiniteError,
     Posterior,
@@ -90,6 +91,48 @@ def test_gradient_is_the_difference_of_the_evidence(model, output):
     np.testing.assert_allclose([*by_prior, by_noise], differences, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("output", [0, 1])
+def test_observed_derivatives_are_further_rows_with_noise_of_their_own(model, output):
+    """Two groups of points, two partial derivatives at each."""
+    F, y, prior, noise = model
+    rng = np.random.default_rng(2)
+    of_derivatives, groups, rows, targets, precisions = np.array([0.7, 0.02]), [], [], [], []
+    for n_points in (15, 8):
+        basis, factors = rng.normal(size=(n_points, COLUMNS)), rng.normal(size=(2, COLUMNS))
+        slopes, precision = rng.normal(size=(2, n_points, 2)), rng.uniform(0.5, 2, n_points)
+        weighted = basis.T * precision
+        groups.append(Derivatives(factors, weighted @ basis, np.stack([weighted @ own for own in slopes])))
+        rows.append(basis * factors[:, None])
+        targets.append(slopes)
+        precisions.append(precision)
+    rows, targets, precision = np.hstack(rows), np.hstack(targets), np.concatenate(precisions)
+    statistics = statistics_of(
+        F,
+        y,
+        derivatives=tuple(groups),
+        partials=("first", "second"),
+        derivative_squares=precision @ targets**2,
+        n_derivatives=np.full(2, len(precision)),
+        derivative_log_precision=np.full(2, np.log(precision).sum()),
+    )
+    start = np.log([*prior[:, output], noise[output], *of_derivatives])
+
+    def value(vector):
+        variances = np.exp(vector)
+        return evidence(statistics, variances[:-3], variances[-3], output, variances[-2:])
+
+    everything = np.vstack([F, *rows])
+    variances = np.concatenate([np.full(N, noise[output]), *(one / precision for one in of_derivatives)])
+    covariance = (everything * prior[:, output]) @ everything.T + np.diag(variances)
+    observed = np.concatenate([y[:, output], *targets[..., output]])
+    result = value(start)
+    assert result.log_evidence == pytest.approx(normal_log_density(covariance, observed), rel=1e-12)
+    by_prior, by_noise = result.gradient()
+    differences = central_differences(lambda vector: value(vector).log_evidence, start)
+    found = [*by_prior, by_noise, *result.by_derivative_noise]
+    np.testing.assert_allclose(found, differences, rtol=1e-6, atol=1e-6)
+
+
 @pytest.mark.usefixtures("algebra")
 def test_a_weight_without_prior_variance_is_as_if_its_column_were_not_there(model):
     F, y, prior, noise = model
@@ -101,6 +144,9 @@ def test_a_weight_without_prior_variance_is_as_if_its_column_were_not_there(mode
     assert with_it.weights[3] == 0
     assert with_it.gradient()[0][3] == 0
     np.testing.assert_allclose(with_it.gradient()[1], without.gradient()[1], rtol=1e-10)
+    by_prior, by_noise = np.random.default_rng(1).normal(size=(COLUMNS, 2)), np.array([0.5, -2.0])
+    expected = without.information(np.delete(by_prior, 3, axis=0), by_noise)
+    np.testing.assert_allclose(with_it.information(by_prior, by_noise), expected, rtol=1e-10)
 
 
 @pytest.mark.usefixtures("algebra")

@@ -49,30 +49,29 @@ def statistics_of(rows, parameters, index_set):
     )
 
 
-def model_of(patterns, rows, prior, parameters):
+def model_of(patterns, rows, prior, parameters, center=True):
     index_set = patterns.to_index_set()
-    linear = statistics_of(rows, parameters, index_set).linear(index_set)[0]
+    linear = statistics_of(rows, parameters, index_set).linear(index_set, center)[0]
     variances = prior.variances(parameters, index_set.frequencies)
     results = evidences(linear, variances, parameters[NOISE])
     log_evidence = sum(one.log_evidence for one in results)
-    return RowModel(prior, True, index_set, parameters, results, rows), log_evidence
+    return RowModel(prior, center, index_set, parameters, results, rows), log_evidence
 
 
-def row_gains(prior, **compute):
-    return RowGains(lambda rows: RowSource(rows, prior, Compute(**compute), True, "learned"))
+def row_gains(prior, center=True, **compute):
+    return RowGains(lambda rows: RowSource(rows, prior, Compute(**compute), center, "learned"))
 
 
-@pytest.mark.parametrize("n_outputs", [1, 2])
+@pytest.mark.parametrize(("n_outputs", "center"), [(1, True), (2, True), (1, False)])
 @pytest.mark.parametrize("name", KERNELS)
-def test_gains_are_differences_of_the_evidence(name, n_outputs):
+def test_gains_are_differences_of_the_evidence(name, n_outputs, center):
     rows, prior, parameters = make_model(name, n_outputs)
     chosen = Patterns.of(CHOSEN, prior.torus)
     candidates = Patterns.of(CANDIDATES, prior.torus).without(chosen)
-    model, before = model_of(chosen, rows, prior, parameters)
-    true = [
-        model_of(chosen + candidates.take([i]), rows, prior, parameters)[1] - before for i in range(len(candidates))
-    ]
-    from_rows = row_gains(prior)(candidates, model, len(candidates))
+    model, before = model_of(chosen, rows, prior, parameters, center)
+    larger = [chosen + candidates.take([i]) for i in range(len(candidates))]
+    true = [model_of(one, rows, prior, parameters, center)[1] - before for one in larger]
+    from_rows = row_gains(prior, center)(candidates, model, len(candidates))
     pool = statistics_of(rows, parameters, (chosen + candidates).to_index_set())
     from_sums = SumGains(pool)(candidates, model, len(candidates))
     np.testing.assert_allclose(from_rows, true, rtol=1e-8, atol=1e-8)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from torusgp.engine import series
 from torusgp.engine.series import Autocovariance, TimeGrid, parzen, summed_products
 from torusgp.fitting.noise_process import NoiseProcess
 
@@ -131,14 +132,28 @@ def test_autocovariance_is_found_and_positive_definite(kind):
     }[kind]
     nugget = 0.5 if kind in ("irregular", "repeated") else 0.0
     residuals = fine[where] + np.sqrt(nugget) * rng.normal(size=len(where))
-    grid = TimeGrid.of(where.astype(float))
+    between = np.random.default_rng(4).uniform(-0.4, 0.4, len(where)) if kind == "irregular" else 0.0
+    grid = TimeGrid.of(where + between)
+    assert grid.is_regular == (nugget == 0)
     found = Autocovariance.of_residuals(residuals, grid, 400)
     assert found.variance == pytest.approx(np.mean(residuals**2))
+    assert found.nugget == pytest.approx(nugget, abs=0.05)
     lags = np.array([1, 5, 10, 20])
     expected = 0.95 ** (lags * grid.step)
     assert np.abs(found.values[lags] / parzen(400)[lags] - expected).max() < 0.2
     some = grid.cells[:400]
     assert np.linalg.eigvalsh(found.among(some))[0] > 0
+
+
+def test_where_no_rows_share_a_cell_small_lags_tell_the_nugget():
+    """A straight line through the first two lags: without residuals at lag zero, what is above it is a nugget."""
+    assert series._extrapolated(np.array([9.0, 5.0, 4.0, 1.0])) == 6.0
+    assert series._extrapolated(np.array([9.0, 5.0])) == 9.0
+    rng = np.random.default_rng(0)
+    times = np.cumsum(rng.uniform(0.8, 1.2, 4000))
+    residuals = np.cos(times / 40) * np.sqrt(2) + 0.5 * rng.normal(size=4000)
+    found = Autocovariance.of_residuals(residuals, TimeGrid.of(times, step=0.4), 40)
+    assert found.nugget == pytest.approx(0.25, abs=0.02)
 
 
 @pytest.mark.parametrize("kind", ["regular", "irregular"])

@@ -153,7 +153,9 @@ def test_levels_have_the_coefficients_of_their_kernel():
         expected = np.where(steps == 0, 1.0, rho)
         series = np.cos(2 * np.pi * np.outer(steps, k) / modulus) @ Levels(modulus).coefficients(k, odds)
         np.testing.assert_allclose(series, expected, atol=4e-15)
-        np.testing.assert_allclose(Levels(modulus).kernel(2 * np.pi * steps / modulus, odds), expected, atol=1e-12)
+        for turns in (-2, 0, 1):
+            phases = 2 * np.pi * (steps / modulus + turns)
+            np.testing.assert_allclose(Levels(modulus).kernel(phases, odds), expected, atol=1e-12)
         assert Levels(modulus).coefficients(modulus // 2 + 1, odds) == 0
         slope = Levels(modulus).log_coefficients_gradient(k, odds)
         ahead, behind = (Levels(modulus).log_coefficients(k, odds * np.exp(step)) for step in (1e-5, -1e-5))

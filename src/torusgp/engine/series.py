@@ -227,14 +227,6 @@ class Autocovariance:
         """Spectrum of the noise of cells on a circle of so many of them."""
         return np.maximum(_power(self.values, size), 0.0)
 
-    def density(self, frequencies: Array) -> Array:
-        """Spectrum at frequencies in turns for each cell, in units of the variance of white noise."""
-        lags = np.arange(1, self.n_lags)
-        return np.maximum(
-            self.variance + 2 * np.cos(2 * np.pi * np.outer(frequencies, lags)) @ self.values[1:],
-            _LEAST_POWER * self.variance,
-        )
-
     @cached_property
     def correlation_time(self) -> float:
         """Rows over which the noise hangs together: the sum of its squared autocorrelations."""
@@ -274,8 +266,7 @@ def parzen(n_lags: int) -> Array:
 
 def _extrapolated(values: Array) -> float:
     """Autocovariance at distance zero, from those of small lags: what is above it is a nugget."""
-    few = values[1:4]
-    return float(2 * few[0] - few[1]) if len(few) > 1 else float(values[0])
+    return float(2 * values[1] - values[2]) if len(values) > 2 else float(values[0])
 
 
 def _positive(values: Array, n_cells: int) -> Array:

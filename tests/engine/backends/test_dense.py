@@ -42,6 +42,16 @@ def test_sums_are_weighted_products_of_columns(rows):
     np.testing.assert_allclose(sums.constant_sums()[1], precision @ targets)
 
 
+def test_precisions_may_be_negative(rows):
+    """As minus the second derivatives of likelihoods that are not concave are."""
+    phases, precision, targets = rows
+    precision = np.where(np.arange(len(precision)) % 3, precision, -precision)
+    sums, F = GramSums(FREQUENCIES, 2), columns(phases, FREQUENCIES)
+    sums.add_weighted(phases, precision, targets)
+    np.testing.assert_allclose(sums.gram(FREQUENCIES), (F.T * precision) @ F, atol=1e-12)
+    np.testing.assert_allclose(sums.moments(FREQUENCIES), F.T @ targets, atol=1e-12)
+
+
 def test_chunks_inside_change_nothing(rows, monkeypatch):
     whole = sums_of(*rows)
     monkeypatch.setattr(dense_module, "_CHUNK_BYTES", 1)  # chunks of 64 rows
