@@ -3,7 +3,7 @@ import warnings
 import numpy as np
 import pytest
 
-from torusgp.cli._console import at_work, describe_cell, errors_told, fail, print_json
+from torusgp.cli._console import describe_cell, errors_told, fail, print_json, progress_line
 from torusgp.engine.backends import TooLargeError
 
 
@@ -46,7 +46,7 @@ def test_json_has_no_numbers_that_it_does_not_know(capsys):
 
 
 def test_warnings_follow_the_work_once_each(capsys):
-    with at_work("first") as report:
+    with progress_line("first") as report:
         report("then\n[bold]this")
         for _ in range(2):
             warnings.warn("mind\nthe gap", stacklevel=1)

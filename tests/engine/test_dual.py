@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from torusgp import Circle, Line, Slope, TorusGPRegressor
-from torusgp.engine.dual import RowStatistics, rows_are_fewer
+from torusgp.engine.dual import RowStatistics, prefers_row_space
 from torusgp.engine.inference import LinearStatistics, evidence
 from torusgp.fitting import rows as rows_module
 
@@ -69,10 +69,10 @@ def test_fits_agree(name, monkeypatch):
 
     def fit(is_dual):
         def rows_or_not(n_rows, n_columns):
-            used.append(is_dual and rows_are_fewer(n_rows, n_columns))
+            used.append(is_dual and prefers_row_space(n_rows, n_columns))
             return used[-1]
 
-        monkeypatch.setattr(rows_module, "rows_are_fewer", rows_or_not)
+        monkeypatch.setattr(rows_module, "prefers_row_space", rows_or_not)
         return TorusGPRegressor(kernel, intercept=intercept, n_components=201, backend="dense").fit(
             X, y, sample_weight=weight
         )

@@ -18,7 +18,7 @@ from torusgp.tables.reading import (
     holds_numbers,
     numeric_column,
     read_table,
-    table_without_loss,
+    read_without_loss,
     time_column,
 )
 
@@ -584,7 +584,7 @@ class TestColumnsThatAreKept:
 
     def test_text(self, write):
         path = write(f"id;large;gaps;x;y;name\n007;{self.LARGE};{self.LARGE};1;1.50;a\n010;1;;2;2;b\n")
-        kept = table_without_loss(read_table(path), path)
+        kept = read_without_loss(read_table(path), path)
         assert kept["id"].tolist() == ["007", "010"]
         assert kept["large"].tolist() == [self.LARGE, 1]
         assert kept["gaps"].tolist() == [str(self.LARGE), ""]
@@ -596,7 +596,7 @@ class TestColumnsThatAreKept:
         path = tmp_path / "table.parquet"
         columns = {"id": ["007", None], "large": pd.array([self.LARGE, None], dtype="Int64")}
         pd.DataFrame(columns).to_parquet(path)
-        kept = table_without_loss(read_table(path), path)
+        kept = read_without_loss(read_table(path), path)
         assert kept["id"].tolist()[0] == "007"
         assert kept["large"].tolist()[0] == self.LARGE
         kept.to_parquet(tmp_path / "again.parquet")

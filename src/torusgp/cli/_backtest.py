@@ -3,14 +3,14 @@
 from pathlib import Path
 from typing import Annotated
 
-from torusgp.cli._console import at_work, errors_told, print_json, printable
+from torusgp.cli._console import errors_told, print_json, printable, progress_line
 from torusgp.cli._forecast import written_times
 from torusgp.cli._model_options import takes_model
 from torusgp.cli._options import check_output, debug_option, json_option, output_option
 from torusgp.cli._predict import encode, to_shown_digits
 from torusgp.storage.files import write_together
 from torusgp.tables.forecasting.backtest import shown_horizons
-from torusgp.tables.models import to_plain, words_of_the_command
+from torusgp.tables.models import command_words, to_plain
 from torusgp.tables.reading import read_table, text_layout
 
 _ENDINGS = (".csv", ".csv.gz", ".parquet")
@@ -70,9 +70,9 @@ def add_backtest(app):
         as_json: Annotated[bool, json_option()] = False,
         debug: Annotated[bool, debug_option()] = False,
     ):
-        with errors_told(debug), words_of_the_command():
+        with errors_told(debug), command_words():
             model = make_model()
-            with at_work("reading") as report:
+            with progress_line("reading") as report:
                 model.set_params(verbose=report)
                 found = backtest_file(model, data, horizon, origins, every, refit, jobs, output)
             if as_json:

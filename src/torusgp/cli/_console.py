@@ -31,7 +31,7 @@ def fail(error, code=USER_ERROR) -> NoReturn:
     """Say in one line what went wrong, and end."""
     text = " ".join(str(error).split())
     if isinstance(error, ImportError):
-        text = _with_all_that_is_missing(text)
+        text = _add_missing_libraries(text)
     print(f"Error: {printable(text)}", file=sys.stderr)
     raise SystemExit(code)
 
@@ -52,7 +52,7 @@ def missing_libraries():
     return [library for module, library in _LIBRARIES.items() if importlib.util.find_spec(module) is None]
 
 
-def _with_all_that_is_missing(text):
+def _add_missing_libraries(text):
     """Name all libraries that subcommands miss, so that nobody has to install one after the other."""
     missing = missing_libraries()
     if not missing:
@@ -94,7 +94,7 @@ def print_json(content):
 
 
 @contextmanager
-def at_work(first_line, known=frozenset):
+def progress_line(first_line, known=frozenset):
     """Show what is being done while it lasts; afterwards print warnings, in one line each.
 
     Where standard error is no terminal nothing is shown of the work.

@@ -17,7 +17,7 @@ from typing import Annotated
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from torusgp.cli._console import at_work, describe_cell, fail
+from torusgp.cli._console import describe_cell, fail, progress_line
 from torusgp.data.datasets import make_perforated_plate
 from torusgp.estimators.feature_regression import BayesianFeatureRegressor
 from torusgp.estimators.features import IndexSetFourierFeatures
@@ -113,7 +113,7 @@ def add_demo(app):
             check_picture(output)
             plate = make_perforated_plate(_SHAPE)
             # the matrices are small: several threads would mostly wait for each other
-            with threadpool_limits(1, user_api="blas"), at_work("finding the lattice") as report:
+            with threadpool_limits(1, user_api="blas"), progress_line("finding the lattice") as report:
                 rows = compare_models(plate.image, verbose=report)
                 columns = compare_columns(make_perforated_plate(_SHAPE, gradient=0.0, vignette=0.0), verbose=report)
             write_together({output: draw(rows, output)})

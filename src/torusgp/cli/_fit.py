@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-from torusgp.cli._console import at_work, errors_told, print_json
+from torusgp.cli._console import errors_told, print_json, progress_line
 from torusgp.cli._model_options import takes_model
 from torusgp.cli._options import (
     beside,
@@ -16,7 +16,7 @@ from torusgp.cli._options import (
 )
 from torusgp.cli._summary import print_levels, print_summary
 from torusgp.storage.files import write_together
-from torusgp.tables.models import PanelModel, words_of_the_command
+from torusgp.tables.models import PanelModel, command_words
 from torusgp.tables.reading import read_table, text_layout
 
 _HELP = """Fit a model to a table, to predict one of its columns from the others.
@@ -120,11 +120,11 @@ def add_fit(app):
         as_json: Annotated[bool, json_option()] = False,
         debug: Annotated[bool, debug_option()] = False,
     ):
-        with errors_told(debug), words_of_the_command():
+        with errors_told(debug), command_words():
             model = make_model()
             place = beside(data, "-model.npz") if output is None else output
             fitted = model if by is None else PanelModel(model, by)
-            with at_work("reading", lambda: {one.text for one in getattr(model, "findings_", ())}) as report:
+            with progress_line("reading", lambda: {one.text for one in getattr(model, "findings_", ())}) as report:
                 seconds = fit_file(fitted, data, place, holdout, holdout_from, refit, report)
             summary = fitted.summary()
             if as_json:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-from torusgp.cli._console import at_work, errors_told
+from torusgp.cli._console import errors_told, progress_line
 from torusgp.cli._options import (
     check_output,
     date_format_option,
@@ -16,7 +16,7 @@ from torusgp.cli._options import (
 )
 from torusgp.cli._predict import encode, tell_rows, to_shown_digits, widest_interval
 from torusgp.storage.files import write_together
-from torusgp.tables.models import PanelModel, load_tables, words_of_the_command
+from torusgp.tables.models import PanelModel, command_words, load_tables
 from torusgp.tables.reading import TextLayout
 
 _ENDINGS = (".csv", ".csv.gz", ".parquet")
@@ -78,9 +78,9 @@ def add_forecast(app):
         as_json: Annotated[bool, json_option()] = False,
         debug: Annotated[bool, debug_option()] = False,
     ):
-        with errors_told(debug), words_of_the_command():
+        with errors_told(debug), command_words():
             levels = split_list(quantiles, "--quantiles")
-            with at_work("reading"):
+            with progress_line("reading"):
                 result, to_text, facts = forecast_file(
                     model,
                     horizon,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from torusgp.cli._console import at_work, describe_cell, fail
+from torusgp.cli._console import describe_cell, fail, progress_line
 from torusgp.cli._options import hole_option, mask_option, output_option
 from torusgp.images.inpainting import DEFAULT_COLUMNS, Inpainting, hole_mask, inpaint, make_lattice_regressor
 from torusgp.storage.files import check_places, write_together
@@ -83,7 +83,7 @@ def add_inpaint(app):
         truth: Annotated[bool, typer.Option(help="Compare with what is under the mask or hole.")] = True,
     ):
         try:
-            with at_work("reading") as report:
+            with progress_line("reading") as report:
                 written = inpaint_file(
                     image, mask=mask, hole=hole, output=output, n_components=components, truth=truth, verbose=report
                 )

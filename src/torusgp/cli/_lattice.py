@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from torusgp.cli._console import at_work, describe_cell, fail, with_error
+from torusgp.cli._console import describe_cell, fail, progress_line, with_error
 from torusgp.cli._options import hole_option, mask_option, output_option
 from torusgp.images.inpainting import DEFAULT_COLUMNS, hole_mask
 from torusgp.images.lattices import ImageLattice, find_lattice
@@ -75,7 +75,7 @@ def add_lattice(app):
         size: Annotated[int, typer.Option(help="Points of the average cell along each vector.")] = 128,
     ):
         try:
-            with at_work("reading") as report:
+            with progress_line("reading") as report:
                 written = lattice_file(
                     image, mask=mask, hole=hole, output=output, n_components=components, size=size, report=report
                 )

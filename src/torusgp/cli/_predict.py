@@ -8,7 +8,7 @@ from typing import Annotated
 
 import numpy as np
 
-from torusgp.cli._console import at_work, errors_told, print_json, printable
+from torusgp.cli._console import errors_told, print_json, printable, progress_line
 from torusgp.cli._options import (
     check_output,
     date_format_option,
@@ -21,8 +21,8 @@ from torusgp.cli._options import (
     table_output_option,
 )
 from torusgp.storage.files import write_together
-from torusgp.tables.models import load_tables, quantile_name, to_plain, words_of_the_command
-from torusgp.tables.reading import TableError, TextLayout, read_table, table_as_written, table_without_loss, text_layout
+from torusgp.tables.models import command_words, load_tables, quantile_name, to_plain
+from torusgp.tables.reading import TableError, TextLayout, read_as_written, read_table, read_without_loss, text_layout
 from torusgp.views.findings import score_facts
 
 _ENDINGS = (".csv", ".csv.gz", ".parquet")
@@ -68,8 +68,8 @@ def add_predict(app):
         as_json: Annotated[bool, json_option()] = False,
         debug: Annotated[bool, debug_option()] = False,
     ):
-        with errors_told(debug), words_of_the_command():
-            with at_work("reading"):
+        with errors_told(debug), command_words():
+            with progress_line("reading"):
                 result, scores, to_text = predict_file(
                     model,
                     data,
@@ -191,10 +191,10 @@ def predict_file(
         scores = to_plain(found.to_json()) if each is None else each
     learned_from = TextLayout(**fitted.notes_["layout"]) if "layout" in fitted.notes_ else None
     layout, new = text_layout(frame, path, template.decimal, learned_from), list(result.columns)
-    result = table_without_loss(frame, path).loc[result.index].join(result) if keep else result
+    result = read_without_loss(frame, path).loc[result.index].join(result) if keep else result
 
     def to_text(table):  # whose own columns stay as they were, whatever numbers they were read as
-        written = table_as_written(frame, path).loc[table.index].join(table[new]) if keep else table
+        written = read_as_written(frame, path).loc[table.index].join(table[new]) if keep else table
         return layout.to_csv(written, new)
 
     if output is not None:

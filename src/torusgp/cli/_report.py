@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-from torusgp.cli._console import at_work, errors_told, print_json, printable
+from torusgp.cli._console import errors_told, print_json, printable, progress_line
 from torusgp.cli._options import (
     beside,
     check_output,
@@ -15,7 +15,7 @@ from torusgp.cli._options import (
     output_option,
 )
 from torusgp.libraries import require
-from torusgp.tables.models import TableModel, words_of_the_command
+from torusgp.tables.models import TableModel, command_words
 from torusgp.tables.models._page import write_page
 from torusgp.tables.reading import read_table
 
@@ -57,9 +57,9 @@ def add_report(app):
         as_json: Annotated[bool, json_option()] = False,
         debug: Annotated[bool, debug_option()] = False,
     ):
-        with errors_told(debug), words_of_the_command():
+        with errors_told(debug), command_words():
             place = beside(model, "-report.html") if output is None else output
-            with at_work("drawing"):
+            with progress_line("drawing"):
                 found = report_file(
                     model,
                     place,

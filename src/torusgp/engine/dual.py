@@ -15,7 +15,7 @@ from scipy.linalg.lapack import dpotrf, dpstrf
 _FEWER = 2  # times as many components as rows, from which on rows are cheaper
 
 
-def rows_are_fewer(n_rows, n_columns):
+def prefers_row_space(n_rows, n_columns):
     """Whether the space of the rows is so much smaller that learning is cheaper there."""
     return _FEWER * n_rows <= n_columns
 
@@ -88,11 +88,11 @@ def few_rows(linear):
         The statistics themselves, where rows are no fewer or derivatives were observed.
     """
     n_columns = len(linear.gram)
-    if linear.derivatives or linear.device is not None or not rows_are_fewer(linear.n_samples + 1, n_columns):
+    if linear.derivatives or linear.device is not None or not prefers_row_space(linear.n_samples + 1, n_columns):
         return linear
     tolerance = max(linear.rounding, n_columns * np.finfo(float).eps) * np.diagonal(linear.gram).max()
     triangle, pivots, rank, _ = dpstrf(linear.gram, tol=tolerance)
-    if not rows_are_fewer(rank + 1, n_columns):
+    if not prefers_row_space(rank + 1, n_columns):
         return linear
     columns = np.zeros((rank + 1, n_columns))
     columns[:rank, pivots - 1] = np.triu(triangle)[:rank]

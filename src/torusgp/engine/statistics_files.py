@@ -80,7 +80,7 @@ class StoredStatistics(SummedStatistics):
             tolerance=content["tolerance"],
             sharing=_sharing_of(content),
             partials=None if partials is None else Partials(**{name: tuple(some) for name, some in partials.items()}),
-            **_where_it_can_be(content),
+            **_available_device(content),
         )
         result.n_samples, result.log_precision = content["n_samples"], content["log_precision"]
         result.shift, result.scale, result.squares = arrays["shift"], arrays["scale"], arrays["squares"]
@@ -137,7 +137,7 @@ def _sharing_of(content):
     return None if stored is None else Sharing(**{name: tuple(values) for name, values in stored.items()})
 
 
-def _where_it_can_be(content):
+def _available_device(content):
     """Backend, device and precision of stored sums; where that device is absent, their arrays serve on the CPU."""
     device, precision = content.get("device"), content.get("precision", "float64")
     if device is not None and not has_device(device):

@@ -74,8 +74,8 @@ def row_times(X: NDArray[Any], time: Any, position: int | None, names: tuple[str
     return times
 
 
-def go_on_from(model: Any, X: Any, y: Any, scale: Any, time: Any) -> FittedTorusGP:
-    """The fitted model of a regressor, whose noise goes on from other rows; see :meth:`Forecasts.go_on_from`."""
+def continue_from(model: Any, X: Any, y: Any, scale: Any, time: Any) -> FittedTorusGP:
+    """The fitted model of a regressor, whose noise goes on from other rows; see :meth:`Forecasts.continue_from`."""
     fitted, resolved = model.fitted_, model.fit_.model
     process = fitted.noise_process
     rows = check_fit_rows(model, X, y, None, scale, resolved, reset=False)

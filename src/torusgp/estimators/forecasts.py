@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from torusgp.estimators.correlated import go_on_from, row_times
+from torusgp.estimators.correlated import continue_from, row_times
 from torusgp.estimators.predictions import Array, Predictions, check_quantiles
 from torusgp.estimators.refits import refit
 from torusgp.estimators.validation import check_scale
@@ -144,7 +144,7 @@ class Forecasts(Predictions):
         paths = self._ahead(X, time, noise_scale).sample(n_samples, check_random_state(random_state))
         return self._shaped(self.likelihood_.function(paths, 1.0), -2)
 
-    def go_on_from(self, X: Any, y: Any, noise_scale: Any = None, time: Any = None) -> Self:
+    def continue_from(self, X: Any, y: Any, noise_scale: Any = None, time: Any = None) -> Self:
         """The same model, whose forecasts go on from other rows, such as those since the fit.
 
         Nothing is learned from them; only their residuals tell where the noise is. It does nothing where rows are
@@ -162,7 +162,7 @@ class Forecasts(Predictions):
         """
         result = copy(self)
         if self.noise_process_ is not None:
-            result._fit = replace(self.fit_, fitted=go_on_from(self, X, y, noise_scale, time))
+            result._fit = replace(self.fit_, fitted=continue_from(self, X, y, noise_scale, time))
         return result
 
     def refit(

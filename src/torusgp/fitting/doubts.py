@@ -55,7 +55,7 @@ def warn_of_fit(
             "length_scale_bounds.",
             ConvergenceWarning,
         )
-    elif _more_would_help(fitted, settings, nyquist):
+    elif _needs_more_components(fitted, settings, nyquist):
         advise(
             f"The {fitted.n_fourier} components leave out {fitted.truncation_error:.2g} of the signal variance, which "
             "is not small against the noise: standard deviations are too small where data are few. Raise "
@@ -94,14 +94,14 @@ def _left_over_message(torus: Torus, learned: Learned) -> str:
     )
 
 
-def _more_would_help(fitted: FittedTorusGP, settings: Settings, nyquist: NDArray[np.float64] | None) -> bool:
+def _needs_more_components(fitted: FittedTorusGP, settings: Settings, nyquist: NDArray[np.float64] | None) -> bool:
     """Whether a given number of components was too small; what a grid cannot show needs no more of them."""
     n_components = settings.n_components
     if "learned" in (settings.index_set, fitted.index_set.name):  # what the prior leaves out was left out by the data
         return False
     if not fitted.statistics.n_samples:  # nothing is known of the noise of values
         return False
-    small = fitted.prior.small_against_noise(fitted.parameters, fitted.index_set, 0.1)
+    small = fitted.prior.is_below_noise(fitted.parameters, fitted.index_set, 0.1)
     if n_components == "auto" or small:
         return False
     return nyquist is None or fitted.n_fourier >= int(n_components) - 1

@@ -146,7 +146,7 @@ class Fitter:
             setup.moves is None
             and rows.n_points > 2 * _PERIOD_ROWS
             and not preliminary
-            and problem.passes_are_dear(start, rows)
+            and problem.has_costly_passes(start, rows)
         ):
             enough_source = problem.source(rows.sample(_PERIOD_ROWS))
             learned = problem.learn(enough_source, start, search=search, first=first)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from torusgp.engine.dual import rows_are_fewer
+from torusgp.engine.dual import prefers_row_space
 from torusgp.engine.marginals import Marginals
 from torusgp.engine.working import WorkingStatistics
 from torusgp.fitting.advice import advise
@@ -228,7 +228,7 @@ class _Provider:
         """Statistics in units of the noise of a typical row; of few rows the rows themselves."""
         unit, rows = float(parameters[NOISE][0]), self._learner.laplace.passes.rows
         exact = not (self.safe or self.likelihood.is_log_concave)  # second derivatives of both signs
-        if rows is not None and not exact and rows_are_fewer(len(rows), index_set.n_components):
+        if rows is not None and not exact and prefers_row_space(len(rows), index_set.n_components):
             return self._learner.laplace.working_rows(rows, index_set, parameters, self.likelihood, self.latent, unit)
         return scaled(self.covering(index_set, parameters).statistics.linear(index_set)[0], unit)
 

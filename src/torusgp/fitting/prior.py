@@ -257,7 +257,7 @@ class Prior:
         """Largest error by lines lying on circles, of each output."""
         return self.sum_kernel(parameters).aliasing_errors() @ self.signal_variances(parameters)
 
-    def small_against_noise(
+    def is_below_noise(
         self, parameters: Parameters, index_set: IndexSet, fraction: float = SMALL_AGAINST_NOISE
     ) -> bool:
         """Whether what a set leaves out is at most this fraction of the noise of every output."""

@@ -112,7 +112,7 @@ class Problem:
             return asked
         kernel = self.prior.sum_kernel(parameters)
         if asked in FOLLOWING and self.model.has_trend and len(kernel.terms) > 1:
-            return self._beside_slow_change(kernel, size)
+            return self._select_beside_slow_change(kernel, size)
         if asked in FOLLOWING:
             return self._shown(kernel.largest(size), kernel, size)
         limits = {term.max_interaction for term in self.model.terms}
@@ -123,7 +123,7 @@ class Problem:
         """A set without frequencies that a grid cannot show."""
         return index_set if self.nyquist is None else below_nyquist(index_set, kernel, size, self.nyquist)
 
-    def _beside_slow_change(self, kernel: SumKernel, size: int) -> IndexSet:
+    def _select_beside_slow_change(self, kernel: SumKernel, size: int) -> IndexSet:
         """So many components for what repeats, and a few more for slow change, which must not take theirs."""
         is_first = np.arange(len(kernel.terms)) == 0
         repeating = replace(kernel, variances=np.where(is_first, kernel.variances, 0.0))
@@ -159,7 +159,7 @@ class Problem:
     def size_for(self, parameters: Parameters) -> int:
         """Number of components that leave out no more than the noise, or the budget."""
         size, budget = self.few(), self.budget()
-        while size < budget and not self.prior.small_against_noise(parameters, self.select(parameters, size), 1.0):
+        while size < budget and not self.prior.is_below_noise(parameters, self.select(parameters, size), 1.0):
             size = min(2 * size, budget)
         return size
 
@@ -170,8 +170,8 @@ class Problem:
             return None
         return min(self.budget(), _SCOUT_COLUMNS)
 
-    def passes_are_dear(self, start: Parameters, rows: Rows) -> bool:
-        """Whether sums over all rows cost so much that few sets of columns should be tried on them."""
+    def has_costly_passes(self, start: Parameters, rows: Rows) -> bool:
+        """Whether sums over all rows cost so much that few sets of components should be tried on them."""
         index_set = self.select(start, self.scout_size() or self.few())
         space = InputSpace(self.model.torus.sharing(start.period), start.period)
         name = self.settings.compute.choose(index_set.frequencies, len(rows), space, space.extent(rows.X))

@@ -122,7 +122,7 @@ class Schedule:
         first = first_columns(dimension) if first is None else first
         largest = cap if n_components == "auto" else int(n_components)
         first = max(first, min(self.prior.sum_kernel(start).smallest_size(), largest))
-        first = min(self._showing_all_terms(start, first, largest), largest)
+        first = min(self._size_for_all_terms(start, first, largest), largest)
         size = first
         if search and self._learns_scales(start):
             still = replace(self, moves=None)
@@ -137,7 +137,7 @@ class Schedule:
             size *= 4
         return self.settle(start, int(n_components))
 
-    def _showing_all_terms(self, start: Parameters, size: int, largest: int) -> int:
+    def _size_for_all_terms(self, start: Parameters, size: int, largest: int) -> int:
         """Number of components that hold at least half of the variance of every term of a sum.
 
         On a set that lacks the columns of a term its variance and noise are the same, and it would be given up.
@@ -253,7 +253,7 @@ class Schedule:
         needed = size_together
         while needed > size:  # dimensions that do not matter needed columns too, as long as all were alike
             fewer = self.select(found.parameters, max(size, needed // 2))
-            if not self.prior.small_against_noise(found.parameters, fewer):
+            if not self.prior.is_below_noise(found.parameters, fewer):
                 break
             needed = max(size, needed // 2)
         return found.parameters, needed
@@ -280,7 +280,7 @@ class Schedule:
         found = self.settle(start, size, _FEW_ROUNDS if size < cap else _MAX_ROUNDS, stretch=True)
         # slopes may need more than values, so with them only the evidence tells what is enough
         with_slopes = any(name.endswith(DERIVATIVE_NOISE) for name in start)
-        while with_slopes or not self.prior.small_against_noise(found.parameters, found.index_set):
+        while with_slopes or not self.prior.is_below_noise(found.parameters, found.index_set):
             if size >= cap:
                 return replace(found, capped=True)
             size = min(2 * size, cap)

@@ -143,7 +143,7 @@ class Selection:
             if is_whole and _advantage(whole.score, state.score) > -1:
                 own, is_whole = self._looked_beyond(whole, most)
                 if is_whole:
-                    return self._on_all_rows(own, scores)
+                    return self._learn_from_all_rows(own, scores)
                 if own.score.value > best.score.value:
                     state = best = own
             size = min(int(_GROWTH * size), most)
@@ -159,7 +159,7 @@ class Selection:
         filled, is_whole = self._completed(best, most)
         better = _advantage(filled.score, best.score) > (-1 if is_whole else 0)
         chosen = filled if better else self._thinned(best)
-        return self._finished(self._or_of_the_prior(chosen, scores, start, most), scores, capped)
+        return self._finished(self._compare_with_prior(chosen, scores, start, most), scores, capped)
 
     def _looked_beyond(self, whole: _State, most: int) -> tuple[_State, bool]:
         """All that the prior thinks likely, once shorter length scales on a larger set have been tried too.
@@ -170,9 +170,9 @@ class Selection:
         size = whole.model.index_set.n_components
         found = schedule.learn(whole.model.parameters, "auto", search=False, first=size, cap=2 * most + 1)
         own = self._learned(Patterns.of(found.index_set.frequencies, self._prior.torus), found.parameters)
-        return own, self._prior.small_against_noise(own.model.parameters, own.model.index_set)
+        return own, self._prior.is_below_noise(own.model.parameters, own.model.index_set)
 
-    def _on_all_rows(self, own: _State, before: list[_Score]) -> Learned:
+    def _learn_from_all_rows(self, own: _State, before: list[_Score]) -> Learned:
         """Learn from all rows where nothing was selected: evidence is not optimistic then."""
         schedule = Schedule(self._make_source(self._all), self._prior.select, self._prior, self._report)
         found = schedule.settle(own.model.parameters, own.model.index_set.n_components)
@@ -190,7 +190,7 @@ class Selection:
         only = Round(found.index_set.n_components, found.log_evidence, np.nan)
         return replace(found, rounds=(only,), noise_factor=np.ones(len(found.parameters[NOISE])))
 
-    def _or_of_the_prior(self, chosen: _State, scores: list[_Score], start: Parameters, most: int) -> _State:
+    def _compare_with_prior(self, chosen: _State, scores: list[_Score], start: Parameters, most: int) -> _State:
         """A state, or one with the frequencies of the prior, if that predicts better.
 
         A function of very many frequencies, none of which shows itself in few rows, has only the prior to say which
@@ -235,7 +235,7 @@ class Selection:
 
     def _grown(self, state: _State, size: int) -> _State | None:
         """The state with the best candidates in place of what does not pay; None if no candidate does."""
-        model = self._on_fitting_circles(self._dropped(state.model, 0.0))
+        model = self._resize_circles(self._dropped(state.model, 0.0))
         candidates = self._candidates(model)
         wanted = size - model.patterns.n_frequencies
         if wanted <= 0 or not len(candidates):
@@ -264,7 +264,7 @@ class Selection:
         kept = paying(model.results, model.patterns.columns(), price)
         return model if kept.all() else self._model(model.patterns.take(kept), model.parameters)
 
-    def _on_fitting_circles(self, model: _ChosenModel) -> _ChosenModel:
+    def _resize_circles(self, model: _ChosenModel) -> _ChosenModel:
         """The model with its lines on circles that fit their length scales: the nearest frequencies there."""
         before, parameters = model.parameters.period, self._prior.with_circles(model.parameters)
         if np.array_equal(before, parameters.period):
@@ -319,7 +319,7 @@ class Selection:
         """
         for _ in range(_COMPLETIONS):
             model = state.model
-            if self._prior.small_against_noise(model.parameters, model.index_set):
+            if self._prior.is_below_noise(model.parameters, model.index_set):
                 return state, True
             likely = self._likely(model, most)
             if len(likely) == len(model.patterns):
@@ -335,7 +335,7 @@ class Selection:
             variances = model.variances(likely.frequencies())[1 : 2 * likely.n_frequencies + 1 : 2].sum(axis=1)
             firsts = np.cumsum(likely.sizes) - likely.sizes
             both = own + likely.best(variances[firsts], most - own.n_frequencies)
-            if size > 2 * most or self._prior.small_against_noise(model.parameters, both.to_index_set()):
+            if size > 2 * most or self._prior.is_below_noise(model.parameters, both.to_index_set()):
                 return both
             size *= 2
 
@@ -386,7 +386,7 @@ def relearned(
 
     patterns, parameters = Patterns.of(before.index_set.frequencies, prior.torus), start
     covered = Patterns.of(statistics.covered(), prior.torus)
-    covered = covered.take(covered.held_by(statistics.covered()))
+    covered = covered.take(covered.contained_in(statistics.covered()))
     price = np.log(max(2, len(covered)))
     for _ in range(_RELEARNING):
         index_set = patterns.to_index_set()

@@ -113,7 +113,7 @@ class Patterns:
         """Number of frequencies of all patterns."""
         return int(self.sizes.sum())
 
-    def held_by(self, frequencies: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def contained_in(self, frequencies: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which patterns have all of their frequencies among these."""
         known = {row.tobytes() for row in half_space(frequencies)}
         return np.array([all(row.tobytes() in known for row in block) for block in self.blocks], dtype=bool)

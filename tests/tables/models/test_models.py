@@ -14,10 +14,10 @@ from torusgp import CalendarPhases, Category, Circle, Line, Slope, TorusGPRegres
 from torusgp.data.datasets import load_electricity_demand
 from torusgp.tables.models import (
     TableModel,
+    command_words,
     load_regressor,
     quantile_name,
     to_plain,
-    words_of_the_command,
 )
 from torusgp.tables.models._choice import Options, choose_inputs
 from torusgp.tables.models._errors import length_scales
@@ -291,7 +291,7 @@ class TestClocks:
         text = frame["time"].dt.strftime("%Y-%m-%dT%H:%M") + np.where(frame.index < 50, "+01:00", "+02:00")
         with pytest.raises(TableError, match=r"several offsets .*\(timezone='Europe/Berlin'\)\.$"):
             TableModel("y", calendar={"time": ["day"]}).fit(frame.assign(time=text))
-        with words_of_the_command(), pytest.raises(TableError, match=r"\(--timezone Europe/Berlin\)\.$"):
+        with command_words(), pytest.raises(TableError, match=r"\(--timezone Europe/Berlin\)\.$"):
             TableModel("y", {"hour": 24}, time="time").fit(frame.assign(time=text))
 
     def test_moments_are_on_the_clock_of_the_column(self):

@@ -12,7 +12,7 @@ from torusgp.data.datasets import load_electricity_demand
 from torusgp.tables.models import TableModel
 from torusgp.tables.models._inputs import TableInputs
 from torusgp.tables.models._outliers import are_outlying
-from torusgp.tables.models._turns import few_turns, turns_of
+from torusgp.tables.models._turns import count_turns, few_turns
 from torusgp.tables.reading import read_table
 
 
@@ -58,7 +58,7 @@ class TestFewTurns:
     def test_periods_of_the_column_that_orders_rows(self):
         model = Circle("t", 24) * Circle("t", "auto") * Circle("t", 168) * Circle("phi", 360)
         inputs = TableInputs(model, None, "t", None)
-        found = turns_of(inputs, pd.Series(np.arange(240.0), name="t"))
+        found = count_turns(inputs, pd.Series(np.arange(240.0), name="t"))
         assert [(turns.name, turns.number) for turns in found] == [("24", 10.0), ("168", 240 / 168)]
         assert [str(turns) for turns in found if turns.are_few] == ["1.4 periods of 't' (168)"]
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from tests.cli.runner import run
 from torusgp import Category, Line, Slope, TableModel
-from torusgp.tables.models import words_of_the_command
+from torusgp.tables.models import command_words
 
 SHORT = ("periodic", "worthless", "drifting", "counts", "two stores", "star", "one input", "categories", "warnings")
 CASES = (*SHORT, "many rows")
@@ -79,7 +79,7 @@ def make_case(name):
 def fitted(name):
     """Fitted model of a case, and the texts of its warnings."""
     model, frame = make_case(name)
-    with warnings.catch_warnings(record=True) as told, words_of_the_command():
+    with warnings.catch_warnings(record=True) as told, command_words():
         warnings.simplefilter("always", UserWarning)
         model.fit_and_evaluate(frame)
     return model, [" ".join(str(one.message).split()) for one in told]

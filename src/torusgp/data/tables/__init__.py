@@ -13,9 +13,9 @@ from torusgp.data.tables._files import (
     PARQUET_SUFFIXES,
     as_written,
     place_of_row,
+    read_as_written,
     read_table,
-    table_as_written,
-    table_without_loss,
+    read_without_loss,
     to_text_file,
 )
 from torusgp.data.tables._numbers import comma_column, holds_numbers, numeric_column
@@ -38,9 +38,9 @@ __all__ = [
     "numeric_column",
     "one_line",
     "place_of_row",
+    "read_as_written",
     "read_table",
+    "read_without_loss",
     "short",
-    "table_as_written",
-    "table_without_loss",
     "to_text_file",
 ]

@@ -95,7 +95,7 @@ def _read_parquet(path, **options):
     return frame.rename(columns={"__index_level_0__": "index"}) if "index" not in frame else frame
 
 
-def table_as_written(frame, path):
+def read_as_written(frame, path):
     """All columns of a file to be written again: of text as text, of Parquet with its own types."""
     if is_text(path):
         return TextFile(path).as_written(keep_default_na=False).loc[frame.index]
@@ -104,9 +104,9 @@ def table_as_written(frame, path):
     return frame
 
 
-def table_without_loss(frame, path):
+def read_without_loss(frame, path):
     """All columns of a file as numbers or text, where numbers would lose something, such as zeros before them."""
-    written = table_as_written(frame, path)
+    written = read_as_written(frame, path)
     if not is_text(path):
         return written
     return written.assign(**{name: frame[name] for name in frame.columns if not _is_lossy(frame[name], written[name])})

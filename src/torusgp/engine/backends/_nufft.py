@@ -65,7 +65,7 @@ class ModeSums(RowSums):
             self._add_rows(np.ascontiguousarray(phases[rows].T), precision[rows], weighted[rows])
 
     def _add_rows(self, points, precision, weighted):
-        sizes, weighted = of_size_one(weighted, precision)
+        sizes, weighted = normalise_sizes(weighted, precision)
         packed = pack(precision, weighted)
         transform = self._transform(points, packed, self._weights.shape)
         mirrored = np.conj(_reversed(transform))
@@ -284,7 +284,7 @@ def turned_weights(weights):
     return turned
 
 
-def of_size_one(weighted, precision):
+def normalise_sizes(weighted, precision):
     """Sizes of weighted targets beside the precisions, and them over these: errors are relative to the larger."""
     sizes = np.abs(weighted).max(axis=0, initial=0.0) / (np.abs(precision).max(initial=0.0) or 1.0)
     sizes[sizes == 0] = 1.0

@@ -23,7 +23,7 @@ from torusgp.engine.backends._nufft import (
     collapse,
     gram_of_modes,
     moments_of_modes,
-    of_size_one,
+    normalise_sizes,
     pack,
 )
 from torusgp.engine.backends._threads import count_threads
@@ -316,7 +316,7 @@ class Type3Sums(ColumnSums):
 
     def _add_rows(self, X, precision, weighted):
         waves, few = self._merged
-        sizes, weighted = of_size_one(weighted, precision)
+        sizes, weighted = normalise_sizes(weighted, precision)
         threads = count_threads(self.n_threads, len(X))
         for rows, differences, phases in waves.pieces(X):
             turns, merging = waves.turns(differences)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from torusgp.fitting.likelihoods._quadrature import average, log_average, mode_of, roots, skewed_values
+from torusgp.fitting.likelihoods._quadrature import average, latent_mode, log_average, roots, skewed_values
 
 Array = NDArray[np.float64]
 
@@ -197,7 +197,7 @@ class Likelihood(ABC):
 
         if not self.is_log_concave:
             return log_average(log_density, mean, variance, mean, variance, self._width(mean, variance, scale))
-        center, spread = mode_of(lambda f: self.derivatives(y, f, scale), mean, variance)
+        center, spread = latent_mode(lambda f: self.derivatives(y, f, scale), mean, variance)
         return log_average(log_density, mean, variance, center, spread)
 
 

@@ -124,7 +124,7 @@ def log_average(
     return np.where(variance > tiny, found, log_function(mean))
 
 
-def mode_of(derivatives: Callable[[Array], Any], mean: Array, variance: Array) -> tuple[Array, Array]:
+def latent_mode(derivatives: Callable[[Array], Any], mean: Array, variance: Array) -> tuple[Array, Array]:
     """Mode of a concave log density plus that of a normal function, and the inverse curvature there."""
     precision = 1 / np.maximum(variance, np.finfo(float).tiny)
     f = mean.copy()

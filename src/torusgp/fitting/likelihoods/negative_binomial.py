@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import betainc, digamma, gammaln
 
 from torusgp.fitting.likelihoods._base import Derivatives, Own, OwnDerivatives, refuse_parameter
-from torusgp.fitting.likelihoods.poisson import Counts, of_counts
+from torusgp.fitting.likelihoods.poisson import Counts, evaluate_at_counts
 
 Array = NDArray[np.float64]
 
@@ -43,7 +43,7 @@ class NegativeBinomial(Counts):
         """With r, one over the dispersion, and the mean m."""
         r, m = self._r, scale * np.exp(f)
         share = m / (r + m)
-        value = of_counts(lambda one: gammaln(one + r) - gammaln(r) - gammaln(one + 1), y)
+        value = evaluate_at_counts(lambda one: gammaln(one + r) - gammaln(r) - gammaln(one + 1), y)
         # y log(m / (r + m)) + r log(r / (r + m)), also for large r
         value = value + y * (f + np.log(scale) - np.log(r + m)) - r * np.log1p(m / r)
         second = -(y + r) * share * (1 - share)
@@ -53,7 +53,7 @@ class NegativeBinomial(Counts):
         """In the logarithm of the dispersion, minus that of r."""
         r, m = self._r, scale * np.exp(f)
         share = m / (r + m)
-        value = of_counts(lambda one: digamma(one + r) - digamma(r), y) - np.log1p(m / r) + (m - y) / (r + m)
+        value = evaluate_at_counts(lambda one: digamma(one + r) - digamma(r), y) - np.log1p(m / r) + (m - y) / (r + m)
         by_first = (y - m) * share * (1 - share)
         by_second = -(1 - share) * share * ((y + 2 * r) - 2 * (y + r) * (1 - share))
         return OwnDerivatives(-r * value, -by_first, -by_second)

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 from scipy.special import gammaincc, gammaln
 
 from torusgp.fitting.likelihoods._base import Derivatives, Likelihood, refuse
-from torusgp.fitting.likelihoods._quadrature import average, log_average, mode_of, skewed_share
+from torusgp.fitting.likelihoods._quadrature import average, latent_mode, log_average, skewed_share
 
 Array = NDArray[np.float64]
 
 MOST_TABLED = 2**16  # counts up to here are looked up in a table: special functions cost more than all the rest
 
 
-def of_counts(function: Any, y: Array) -> Array:
+def evaluate_at_counts(function: Any, y: Array) -> Array:
     """A function of counts, from a table where they are small."""
     largest = np.max(y, initial=0.0)
     if largest > min(MOST_TABLED, np.size(y)):
@@ -82,7 +82,7 @@ class Counts(Likelihood):
             return Derivatives(here.log_density + seen(f), here.first - rise + w, here.second - rise, here.third - rise)
 
         with np.errstate(over="ignore", divide="ignore"):
-            center, spread = mode_of(derivatives, mean, before)
+            center, spread = latent_mode(derivatives, mean, before)
             both = log_average(lambda f: derivatives(f).log_density, mean, before, center, spread, skewed=True)
             mass = log_average(seen, mean, before, mean, variance, skewed=True)
             found[chosen] = np.logaddexp(np.log1p(-share) + plain, np.log(share) + both - mass)
@@ -105,7 +105,7 @@ class Poisson(Counts):
     def derivatives(self, y: Array, f: Array, scale: Any = 1.0) -> Derivatives:
         """The link is the canonical one."""
         rate = scale * np.exp(f)
-        value = y * (f + np.log(scale)) - rate - of_counts(lambda one: gammaln(one + 1), y)
+        value = y * (f + np.log(scale)) - rate - evaluate_at_counts(lambda one: gammaln(one + 1), y)
         return Derivatives(value, y - rate, -rate, -rate)
 
     def variance(self, f: Array, scale: Any = 1.0) -> Array:

@@ -152,7 +152,7 @@ class SinusoidFinder:
                 found.append(float(turns[place]))
         return np.array(found)
 
-    def is_no_noise(self, share, n_frequencies):
+    def is_significant(self, share, n_frequencies):
         """Whether the strongest of so many sinusoids is stronger than noise would give."""
         left = self.unexplained()
         if left < 1e-12:
@@ -215,7 +215,7 @@ def find_sinusoids(finder, inputs, fewest_turns, n_sinusoids):
         angles = 2 * np.pi * inputs @ frequency
         columns = np.column_stack([np.cos(angles), np.sin(angles)])
         share = finder.explained(columns)  # cosine and sine are not orthogonal on few scattered rows
-        if not finder.is_no_noise(share, power.size):
+        if not finder.is_significant(share, power.size):
             break
         finder.subtract(columns)
         if all(min(np.abs(frequency - f).max(), np.abs(frequency + f).max()) > 1.0 for f in frequencies):

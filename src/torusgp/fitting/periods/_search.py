@@ -231,7 +231,7 @@ class _Search:
             frequency, share = finder.strongest(np.where(fast, power, 0.0), self.fewest_turns)
             slow = power[~fast & (np.abs(turns) >= self.fewest_turns)].max(initial=0.0)
             least = _COMPARABLE if share + slow <= 1 else _ALIKE  # together they explain no more than all there is
-            if share > least * slow and finder.is_no_noise(share, power.size):
+            if share > least * slow and finder.is_significant(share, power.size):
                 self.highest, self.highest_sinusoid = self.extreme, np.minimum(_FASTER * frequency, self.extreme)
         return SinusoidFinder(self.rows, self.highest_sinusoid, columns)
 

@@ -8,7 +8,7 @@ from torusgp.tables.models._panel import PanelModel, load_tables
 from torusgp.tables.models._panel_forecasts import PanelForecast
 from torusgp.tables.models._slopes import SlopeEstimate
 from torusgp.tables.models._time_axis import TimeAxis
-from torusgp.tables.models._words import words_of_the_command
+from torusgp.tables.models._words import command_words
 from torusgp.views.scores import Scores
 from torusgp.views.summary import to_plain
 
@@ -24,10 +24,10 @@ __all__ = [
     "TableModel",
     "TimeAxis",
     "Timeline",
+    "command_words",
     "is_panel",
     "load_regressor",
     "load_tables",
     "quantile_name",
     "to_plain",
-    "words_of_the_command",
 ]

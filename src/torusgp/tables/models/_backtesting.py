@@ -17,7 +17,7 @@ from torusgp.tables.forecasting import Horizon, Timeline
 from torusgp.tables.forecasting.backtest import Backtest, HorizonScores, horizon_groups
 from torusgp.tables.forecasting.naive import SeasonalNaive, season_steps, step_numbers
 from torusgp.tables.forecasting.quantiles import quantile_name
-from torusgp.tables.models._predictions import Predictions, ahead_of, predict_rows
+from torusgp.tables.models._predictions import Predictions, forecast_arguments, predict_rows
 from torusgp.tables.models._words import word
 from torusgp.tables.reading import TableError, to_moment
 from torusgp.views.scores import Scores
@@ -109,7 +109,7 @@ def _forecast_group(model, rows, folds, levels, before=None):
         for fold in folds:
             if fold.known > folds[0].known:
                 last = rows.take(slice(max(0, fold.known - MOST_ROWS), fold.known))
-                model.model_ = fitted.go_on_from(last.X, last.y, **ahead_of(model, last))
+                model.model_ = fitted.continue_from(last.X, last.y, **forecast_arguments(model, last))
             predictions.append(forecast_fold(model, rows, fold, levels))
         model.model_ = fitted
         return predictions

@@ -28,7 +28,7 @@ _QUANTILES = (0.05, 0.5, 0.95)
 
 
 @contextmanager
-def _all_or_nothing(model):
+def _restored_on_failure(model):
     """Leave a model as it was if fitting it fails: what it reads and what it has learned belong together."""
     before = dict(vars(model))
     try:
@@ -242,7 +242,7 @@ class TableModel(FittedTable):
         -------
         self
         """
-        with _all_or_nothing(self):
+        with _restored_on_failure(self):
             frame, source = to_table(frame, source)
             rows = self._read(frame, source)
             self.scores_, self.evaluation_, self.is_refitted_ = None, None, False
@@ -274,7 +274,7 @@ class TableModel(FittedTable):
         -------
         self
         """
-        with _all_or_nothing(self):
+        with _restored_on_failure(self):
             frame, source = to_table(frame, source)
             rows = self._read(frame, source)
             held, words = hold_out(len(rows.y), rows.order, holdout, start, random_state)

@@ -16,7 +16,7 @@ from torusgp.tables.models._files import PANEL, is_panel
 from torusgp.tables.models._model import TableModel
 from torusgp.tables.models._panel_forecasts import PanelForecast
 from torusgp.tables.models._rows import TABLE, numbered, to_table
-from torusgp.tables.models._words import speaks_command, word, words_of_the_command
+from torusgp.tables.models._words import command_words, speaks_command, word
 from torusgp.tables.reading import TableError, level_column
 
 _LAYOUT = 1
@@ -238,7 +238,7 @@ def load_tables(path):
 def _fit_one(model, part, source, options, in_command):
     """A fitted model, its warnings, and what went wrong; in a process of its own."""
     table = clone(model)
-    with warnings.catch_warnings(record=True) as told, words_of_the_command(in_command):
+    with warnings.catch_warnings(record=True) as told, command_words(in_command):
         warnings.simplefilter("always", UserWarning)
         try:
             if options is None:

@@ -82,14 +82,14 @@ def is_plain(table: Any) -> bool:
     return check_likelihood(table.likelihood).name == "normal" and not table.noise_by
 
 
-def goes_on(table: Any) -> bool:
+def continues_noise(table: Any) -> bool:
     """Whether the noise of rows to come follows from that of the last rows."""
     return table.model_.noise_process_ is not None
 
 
 def _predict_ahead(table: Any, rows: Rows, levels: Array, scored: bool) -> Predictions:
     """Predictions of rows to come, whose noise goes on from the last rows."""
-    model, ahead = table.model_, ahead_of(table, rows)
+    model, ahead = table.model_, forecast_arguments(table, rows)
     mean, std = model.forecast(rows.X, return_std=True, **ahead)
     shown = model.forecast_quantiles(rows.X, levels, **ahead) if len(levels) else np.empty((len(mean), 0))
     if not scored:
@@ -105,7 +105,7 @@ def _predict_ahead(table: Any, rows: Rows, levels: Array, scored: bool) -> Predi
     return Predictions(mean, std, shown, noise_std, None, quantiles, density - np.log(rows.y))
 
 
-def ahead_of(table: Any, rows: Rows) -> dict[str, Any]:
+def forecast_arguments(table: Any, rows: Rows) -> dict[str, Any]:
     """What forecasts of rows need beside their inputs: times, and known scales of their noise."""
     scale = None if rows.scale is None else rows.scale / table._typical_scale
     return {"time": row_times(table.inputs_, rows.order), "noise_scale": scale}
@@ -134,10 +134,10 @@ def predict_rows(
     Predictions
     """
     model, wanted = table.model_, np.asarray(levels, dtype=float)
-    if ahead and goes_on(table):
+    if ahead and continues_noise(table):
         return _predict_ahead(table, rows, wanted, scored)
     if is_plain(table):
-        noise_std = np.broadcast_to(noise_of_rows(table, rows), len(rows.X))
+        noise_std = np.broadcast_to(row_noise_std(table, rows), len(rows.X))
         mean, std = model.predict(rows.X, return_std=True, include_noise=table.noise is None)
         std = np.hypot(std, noise_std) if table.noise is not None else std
         std = inflated_std(model, rows.X, std, table.slopes_)
@@ -179,17 +179,17 @@ def draw_rows(table: Any, rows: Rows, n_draws: int, random_state: Any) -> Array:
     ndarray of shape (n_draws, n_rows)
     """
     random_state = check_random_state(random_state)
-    if goes_on(table):
-        return table.model_.sample_forecast(rows.X, n_draws, random_state, **ahead_of(table, rows)).T
+    if continues_noise(table):
+        return table.model_.sample_forecast(rows.X, n_draws, random_state, **forecast_arguments(table, rows)).T
     if not is_plain(table):
         return table.model_.sample_y(rows.X, n_draws, random_state, include_noise=True, exposure=rows.scale).T
     values = table.model_.sample_y(rows.X, n_draws, random_state).T
     for root in inflation_roots(table.model_, rows.X, table.slopes_):
         values = values + random_state.normal(size=(n_draws, 1)) * root
-    return values + random_state.normal(size=values.shape) * np.broadcast_to(noise_of_rows(table, rows), len(rows.X))
+    return values + random_state.normal(size=values.shape) * np.broadcast_to(row_noise_std(table, rows), len(rows.X))
 
 
-def noise_of_rows(table: Any, rows: Rows) -> Any:
+def row_noise_std(table: Any, rows: Rows) -> Any:
     """Standard deviation of the noise of rows: one number, or one for each where they are known up to a factor."""
     typical = np.sqrt(table.model_.noise_variance_)
     return typical if rows.scale is None else typical * rows.scale / table._typical_scale

@@ -42,7 +42,7 @@ def fit_regressor(table, rows, before=None, share=None):
             if before is not None and (before.noise_process_ is not None or not in_order):
                 model = before.refit(rows.X, rows.y, noise_scale=rows.scale, time=times)
                 return model, model.fitted_.effective_sample_size
-            noise = noise_in_time(inputs) if in_order else "white"
+            noise = make_correlated_noise(inputs) if in_order else "white"
             model = _make(table, _kernel(table, rows, in_order), noise).fit(
                 rows.X, rows.y, noise_scale=rows.scale, time=times
             )
@@ -82,7 +82,7 @@ def _effective_share(table, rows, kernel, likelihood):
     """Effective sample size over the number of rows, by a normal model of stabilised targets with few components."""
     normal = TorusGPRegressor(
         kernel,
-        noise=noise_in_time(table.inputs_),
+        noise=make_correlated_noise(table.inputs_),
         n_components=_FEW_COMPONENTS,
         index_set="adaptive",
         verbose=table.verbose,
@@ -93,7 +93,7 @@ def _effective_share(table, rows, kernel, likelihood):
     return min(1.0, normal.fitted_.effective_sample_size / len(rows.y))
 
 
-def noise_in_time(inputs):
+def make_correlated_noise(inputs):
     """Correlated noise, whose times are an input if the model has the time."""
     return CorrelatedNoise(time=inputs.time) if inputs.needs_time else CorrelatedNoise()
 

@@ -47,7 +47,7 @@ class Turns:
         return f"{number} {self.name}s" if self.is_calendar else f"{number} periods of {self.input!r} ({self.name})"
 
 
-def turns_of(inputs, order):
+def count_turns(inputs, order):
     """How many turns rows cover of each cycle that is known and goes on in the time that orders them.
 
     Parameters
@@ -100,5 +100,5 @@ def spacing(order):
 
 
 def few_turns(inputs, order):
-    """Cycles that the rows have not seen twice; see :func:`turns_of`."""
-    return [turns for turns in turns_of(inputs, order) if turns.are_few]
+    """Cycles that the rows have not seen twice; see :func:`count_turns`."""
+    return [turns for turns in count_turns(inputs, order) if turns.are_few]

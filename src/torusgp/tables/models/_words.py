@@ -26,7 +26,7 @@ _WORDS = {
 
 
 @contextmanager
-def words_of_the_command(is_command=True):
+def command_words(is_command=True):
     """Within it, messages name options of ``torusgp fit`` instead of parameters of ``TableModel``."""
     token = _speaks_command.set(is_command)
     try:
@@ -47,7 +47,7 @@ def word(name, *values):
     --------
     >>> word("period", "hour", 24)
     "periods={'hour': 24}"
-    >>> with words_of_the_command():
+    >>> with command_words():
     ...     print(word("period", "hour", 24))
     --period hour=24
     """

@@ -14,9 +14,9 @@ from torusgp.data.tables import (
     holds_numbers,
     numeric_column,
     place_of_row,
+    read_as_written,
     read_table,
-    table_as_written,
-    table_without_loss,
+    read_without_loss,
 )
 from torusgp.tables.reading._layout import TextLayout, text_layout
 from torusgp.tables.reading._levels import level_column, to_level
@@ -33,9 +33,9 @@ __all__ = [
     "level_column",
     "numeric_column",
     "place_of_row",
+    "read_as_written",
     "read_table",
-    "table_as_written",
-    "table_without_loss",
+    "read_without_loss",
     "text_layout",
     "time_column",
     "to_level",

@@ -12,7 +12,7 @@ from typing import Any
 
 from torusgp.libraries import require
 from torusgp.views.findings import Findings
-from torusgp.views.report._sections import errors, experts, interactions, opening, parts, what_matters
+from torusgp.views.report._sections import errors, experts, interactions, opening, parts, shares_section
 from torusgp.views.report._subject import Subject
 
 
@@ -41,7 +41,7 @@ def render_page(subject: Subject, title: str | None = None) -> str:
         title=title or f"{'Model' if subject.future is None else 'Forecast'} of {found.target}",
         found=found,
         opening=opening(subject),
-        drivers=what_matters(subject),
+        drivers=shares_section(subject),
         sections=[one for one in sections if one is not None],
         tables=subject.tables,
         style=_asset("style.css"),

@@ -259,7 +259,7 @@ def _name(subject: Subject, component: tuple[int, ...]) -> str:
     return f" {TIMES} ".join(subject.axis(d).name for d in component)
 
 
-def what_matters(subject: Subject) -> dict[str, Any]:
+def shares_section(subject: Subject) -> dict[str, Any]:
     """Bars of the shares."""
     shown = subject.findings.shares[:_MOST_SHARES]
     charts = []
