@@ -14,6 +14,7 @@ from torusgp.fitting.learning import (
     maximise,
     period_standard_errors,
 )
+from torusgp.fitting.line_circles import LineCircles
 from torusgp.fitting.moves import PeriodMoves
 from torusgp.fitting.parameters import Parameter, Parameters
 from torusgp.fitting.prior import NOISE, scale_name
@@ -328,7 +329,7 @@ def test_circles_of_lines_follow_their_length_scales():
     y = (X - 0.5) ** 2 + 0.01 * rng.normal(size=(300, 1))  # much smoother than where learning starts
     prior, start = prior_of(Line(0, length_scale=0.05, length_scale_bounds=(0.01, 10.0), range=(0, 1)), noise=0.01)
     source = RowSource(Rows(X, y - y.mean()), prior, Compute("auto", 1), True, "adaptive")
-    learned = Schedule(source, prior.select, prior, silent).learn(prior.with_circles(start), "auto")
+    learned = Schedule(source, prior.select, prior, silent).learn(LineCircles(prior).with_circles(start), "auto")
     scale = learned.parameters[scale_name(prior.terms[0])][0]
     assert prior.aliasing_error(learned.parameters)[0] <= 0.03 * learned.parameters[NOISE][0]
     exact = TorusKernel(Line(0, length_scale=scale, range=(0, 1)))
@@ -342,6 +343,25 @@ def test_circles_of_lines_follow_their_length_scales():
     still = Schedule(source, prior.select, prior, silent, circles_move=False).learn(start, "auto")
     np.testing.assert_array_equal(still.parameters.period, start.period)
     assert still.parameters[scale_name(prior.terms[0])][0] < 0.5 * scale
+
+
+def test_few_components_are_not_spent_on_the_long_circle_of_a_term_that_hardly_matters():
+    """Both terms share the circle of the line, which is too long for what the first one needs."""
+    rng = np.random.default_rng(4)
+    X = rng.uniform(size=(2000, 2))
+    y = np.sin(25 * X[:, [0]]) * np.cos(2 * np.pi * X[:, [1]]) + 0.05 * rng.normal(size=(2000, 1))
+    fine, smooth = Line(0, range=(0, 1)) * Circle(1, 1.0), Line(0, range=(0, 1))
+    prior, start = prior_of(fine + smooth, noise=0.01)
+    source = RowSource(Rows(X, y - y.mean()), prior, Compute("auto", 1), True, "adaptive")
+    schedule = Schedule(source, prior.select, prior, silent)
+    first = LineCircles(prior).with_circles(start)
+    name = scale_name(prior.terms[1])
+    long = LineCircles(prior).with_circles(first.with_value(name, np.array([8.0])))
+    assert long.period[0] > 5 * first.period[0]
+    learned = schedule.learn(long, 101, search=False)
+    kept = schedule.learn(long, 101, search=False, is_final=False)
+    assert learned.log_evidence > kept.log_evidence + 100
+    assert learned.parameters.period[0] < 2 * first.period[0]
 
 
 def test_an_interaction_of_three_without_effects_of_fewer_is_found():

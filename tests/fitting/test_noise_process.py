@@ -110,9 +110,9 @@ def test_product_with_the_covariance_is_that_of_the_matrix(gaps):
     times = np.sort(rng.uniform(0, 90, 120)) if gaps else np.arange(120.0)
     grid = TimeGrid.of(times)
     noise = Autocovariance(parzen(25) * 1.7, nugget=0.2)
-    columns = rng.normal(size=(3, 120))
+    columns = rng.normal(size=(120, 3))
     whitened = noise.whitened(columns, grid, noise.transform_size(grid))
-    assert np.allclose(whitened @ whitened.T, columns @ noise.among(grid.cells) @ columns.T)
+    assert np.allclose(whitened.T @ whitened, columns.T @ noise.among(grid.cells) @ columns)
 
 
 @pytest.mark.parametrize("kind", ["regular", "gaps", "irregular", "repeated"])
@@ -162,9 +162,9 @@ def test_what_is_not_known_of_a_function_is_no_noise(kind):
     rng = np.random.default_rng(5)
     times = np.arange(4000.0) if kind == "regular" else np.sort(rng.uniform(0, 4000, 4000))
     grid = TimeGrid.of(times)
-    waves = np.stack([np.cos(2 * np.pi * times / 800), np.sin(2 * np.pi * times / 800)])
+    waves = np.column_stack([np.cos(2 * np.pi * times / 800), np.sin(2 * np.pi * times / 800)])
     noise = rng.normal(size=4000)
-    residuals = noise + np.sqrt(2) * waves[0]
+    residuals = noise + np.sqrt(2) * waves[:, 0]
     unknown = np.sqrt(1.0) * waves
     less = float(np.sum(unknown**2)), summed_products(unknown, grid, 100)
     found = Autocovariance.of_residuals(residuals, grid, 100, less)
@@ -176,8 +176,8 @@ def test_what_is_not_known_of_a_function_is_no_noise(kind):
 def test_products_are_sums_over_pairs():
     rng = np.random.default_rng(6)
     grid = TimeGrid.of(np.sort(rng.uniform(0, 30, 40)))
-    vectors = rng.normal(size=(3, 40))
+    vectors = rng.normal(size=(40, 3))
     lags = np.abs(grid.cells[:, None] - grid.cells)
-    products = np.einsum("vi,vj->ij", vectors, vectors)
+    products = vectors @ vectors.T
     once = np.array([products[lags == lag].sum() for lag in range(10)]) / np.where(np.arange(10), 2, 1)
     assert np.allclose(summed_products(vectors, grid, 10), once)

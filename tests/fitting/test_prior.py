@@ -6,6 +6,7 @@ import pytest
 from torusgp import Category, Circle, Line, Slope
 from torusgp.fitting.fitter import Fitter
 from torusgp.fitting.learning import Objective, log_evidence_and_gradient
+from torusgp.fitting.line_circles import LineCircles
 from torusgp.fitting.moves import PeriodMoves
 from torusgp.fitting.prior import Prior
 from torusgp.fitting.problem import Settings, spread_of_rows
@@ -31,7 +32,7 @@ def problem(n=150, n_outputs=2, seed=0):
     spread = spread_of_rows(rows, model, settings)
     prior = Prior.of(model, True, spread)
     start = prior.start(model.period, spread, settings.learn, np.array(0.1), None)
-    return prior, rows, prior.with_circles(start)
+    return prior, rows, LineCircles(prior).with_circles(start)
 
 
 def test_the_gradient_in_every_parameter_is_the_difference_of_the_evidence():
@@ -100,7 +101,7 @@ def test_the_gradient_of_the_objective_with_a_period_is_its_difference(backend):
     rows = Rows(coordinates, y, None, None, plain)
     spread = spread_of_rows(rows, model, Settings())
     prior = Prior.of(model, True, spread)
-    start = prior.with_circles(prior.start(model.period, spread, Settings().learn, np.array(0.1), None))
+    start = LineCircles(prior).with_circles(prior.start(model.period, spread, Settings().learn, np.array(0.1), None))
     index_set = prior.select(start, 41)
     moves = PeriodMoves(np.diag(model.moving), np.ptp(rows.X, axis=0), model.period_bounds)
     source = RowSource(rows, prior, Compute(backend), True, "adaptive")
@@ -131,11 +132,11 @@ def test_circles_of_lines_follow_their_length_scales():
     prior, _, start = problem()
     name = next(one for one in start if "length_scale" in one)
     long = start.with_value(name, start[name] * np.array([1.0, 10.0]))
-    moved = prior.with_circles(long)
+    moved = LineCircles(prior).with_circles(long)
     line = int(prior.torus.kinds("line")[0])
     assert moved.period[line] > 3 * start.period[line]
-    assert prior.with_circles(moved) is moved
-    bounded = prior.within_circles(start)
+    assert LineCircles(prior).with_circles(moved) is moved
+    bounded = LineCircles(prior).within_circles(start)
     assert (bounded.entry(name).upper[1] < start.entry(name).upper[1]) or start.entry(name).upper[1] < start.period[
         line
     ]
@@ -144,9 +145,24 @@ def test_circles_of_lines_follow_their_length_scales():
 def test_a_length_scale_that_its_circle_holds_back_gets_a_longer_one():
     prior, _, start = problem()
     name = next(one for one in start if "length_scale" in one)
-    bound = prior.within_circles(start).entry(name).upper[1]
+    bound = LineCircles(prior).within_circles(start).entry(name).upper[1]
     held = start.with_value(name, np.array([start[name][0], bound]))
     line = int(prior.torus.kinds("line")[0])
-    np.testing.assert_array_equal(prior.with_circles(held).period, start.period)
-    assert prior.is_pressed(prior.within_circles(held))
-    assert prior.with_circles(held, 3.0, pressed=True).period[line] > 1.5 * start.period[line]
+    np.testing.assert_array_equal(LineCircles(prior).with_circles(held).period, start.period)
+    assert LineCircles(prior).are_pressed(LineCircles(prior).within_circles(held))
+    assert LineCircles(prior).with_circles(held, 3.0, pressed=True).period[line] > 1.5 * start.period[line]
+
+
+def test_first_circles_are_those_of_the_first_length_scales():
+    prior, _, start = problem()
+    lines, name = LineCircles(prior), next(one for one in start if "length_scale" in one)
+    first = lines.with_first_circles(start, 1.5)
+    np.testing.assert_array_equal(first[name], start[name])
+    assert not lines.are_pressed(lines.within_circles(first))
+    np.testing.assert_allclose(first.period, start.period, rtol=0.4)
+    long = lines.with_circles(start.with_value(name, start[name] * np.array([1.0, 10.0])))
+    back = lines.with_first_circles(long, 1.5)
+    np.testing.assert_allclose(back.period, first.period)
+    assert back[name][0] == long[name][0]
+    assert start[name][1] < back[name][1] < long[name][1]
+    assert lines.are_pressed(lines.within_circles(back))

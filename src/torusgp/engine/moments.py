@@ -53,20 +53,20 @@ def noise_gram(columns: Callable[[slice], Array], n_columns: int, noise: Autocov
     batches = [slice(start, min(start + width, n_columns)) for start in range(0, n_columns, width)]
     result = np.empty((n_columns, n_columns))
     for i, some in enumerate(batches):
-        own = noise.whitened(_laid(columns, some, len(grid)), grid, size)
-        result[some, some] = own @ own.T
+        own = noise.whitened(_gathered(columns, some, len(grid)), grid, size)
+        result[some, some] = own.T @ own
         for others in batches[:i]:
-            product = own @ noise.whitened(_laid(columns, others, len(grid)), grid, size).T
+            product = own.T @ noise.whitened(_gathered(columns, others, len(grid)), grid, size)
             result[some, others], result[others, some] = product, product.T
     return result
 
 
-def _laid(columns: Callable[[slice], Array], some: slice, n_rows: int) -> Array:
-    """Some of the columns, one in a row, shape (n_columns, n_rows)."""
-    result = np.empty((some.stop - some.start, n_rows))
+def _gathered(columns: Callable[[slice], Array], some: slice, n_rows: int) -> Array:
+    """Some of the columns of all rows."""
+    result = np.empty((n_rows, some.stop - some.start))
     for start in range(0, n_rows, _BLOCK_ROWS):
         block = slice(start, min(start + _BLOCK_ROWS, n_rows))
-        result[:, block] = columns(block)[:, some].T
+        result[block] = columns(block)[:, some]
     return result
 
 

@@ -88,12 +88,12 @@ class TimeGrid:
         return TimeGrid(cells - cells[0], self.step, self.is_regular)
 
     def laid(self, vectors: Array, size: int) -> Array:
-        """Sums over the rows of each cell, of so many cells, of vectors (n_vectors, n_samples)."""
-        result = np.zeros((len(vectors), size))
+        """Sums over the rows of each cell, of so many cells, of vectors (n_samples, n_vectors)."""
+        result = np.zeros((size, vectors.shape[1]))
         if self.is_regular:
-            result[:, self.cells] = vectors
+            result[self.cells] = vectors
         else:
-            np.add.at(result.T, self.cells, vectors.T)
+            np.add.at(result, self.cells, vectors)
         return result
 
     def after(self, times: Array, last: float) -> NDArray[np.int64]:
@@ -213,15 +213,17 @@ class Autocovariance:
         return int(next_fast_len(grid.n_cells + self.n_lags, real=True))
 
     def whitened(self, vectors: Array, grid: TimeGrid, size: int) -> Array:
-        """Vectors (n_vectors, n_samples), so that their products are those with the covariance matrix between them."""
+        """Vectors (n_samples, n_vectors), so that their products are those with the covariance matrix between them."""
         if self.is_white:
             return np.sqrt(self.variance) * vectors
         weights = np.full(size // 2 + 1, 2.0)  # all frequencies but the first, and the last of an even number, are two
         weights[0] = 1.0
         weights[size - size // 2 :] = 1.0
-        waves = rfft(grid.laid(vectors, size)) * np.sqrt(weights * self.power(size) / size)
-        result = waves.view(np.float64)
-        return np.hstack([result, np.sqrt(self.nugget) * vectors]) if self.nugget else result
+        # vectors beside each other are transformed several at a time
+        waves = rfft(grid.laid(vectors, size), axis=0, overwrite_x=True)
+        waves *= np.sqrt(weights * self.power(size) / size)[:, None]
+        nugget = [np.sqrt(self.nugget) * vectors] if self.nugget else []
+        return np.concatenate([waves.real, waves.imag, *nugget])
 
     def power(self, size: int) -> Array:
         """Spectrum of the noise of cells on a circle of so many of them."""
@@ -245,16 +247,17 @@ def longest_lag(n_rows: int) -> int:
 
 def lagged_products(residuals: Array, grid: TimeGrid, n_lags: int) -> tuple[Array, Array]:
     """Sums of products of residuals by their distance in cells, and how many pairs there are."""
-    products, pairs = (summed_products(one[None], grid, n_lags) for one in (residuals, np.ones(len(grid))))
+    products, pairs = (summed_products(one[:, None], grid, n_lags) for one in (residuals, np.ones(len(grid))))
     return products, np.rint(pairs)
 
 
 def summed_products(vectors: Array, grid: TimeGrid, n_lags: int) -> Array:
-    """Sums of products of the entries of vectors, (n_vectors, n_samples), by their distance in cells."""
+    """Sums of products of the entries of vectors, (n_samples, n_vectors), by their distance in cells."""
     size = next_fast_len(grid.n_cells + n_lags, real=True)
     power = np.zeros(size // 2 + 1)
-    for start in range(0, len(vectors), _BATCH):
-        power += (np.abs(rfft(grid.laid(vectors[start : start + _BATCH], size))) ** 2).sum(axis=0)
+    for start in range(0, vectors.shape[1], _BATCH):
+        waves = rfft(grid.laid(vectors[:, start : start + _BATCH], size), axis=0, overwrite_x=True)
+        power += (waves.real**2 + waves.imag**2).sum(axis=1)
     return np.asarray(irfft(power, size)[:n_lags])
 
 

@@ -170,7 +170,8 @@ class CorrelatedFitter(Fitter):
             # moments may show that their noise is larger; a term at length scales that the set leaves out would, too
             start = with_noise(start, noise.variance, _LARGER if "noise_variance" in self.settings.learn else 1.0)
             select = partial(moments.select_near, problem)
-            return problem.learn(moments, start, search=search, select=select, first=first, circles_move=not fixed)
+            is_final = cap != _FEW_COLUMNS
+            return problem.learn(moments, start, search, select, first, circles_move=not fixed, is_final=is_final)
 
         attempts = [found(learned.parameters, False, learned.index_set.n_components)]
         if search and not fixed:
@@ -272,7 +273,7 @@ def left_out_residuals(columns: SeriesColumns, series: Series, noise: Autocovari
         unknown += float(np.sum(part[0] * covariance))
         own, targets = columns(fold), columns.targets(fold)
         result[fold], seen[fold] = targets - own @ mean, targets - own @ weights
-        products += summed_products(_spread(covariance).T @ own.T, series.grid.take(fold), len(products))
+        products += summed_products(own @ _spread(covariance), series.grid.take(fold), len(products))
     # what is not known of the function adds to residuals of rows left out, and lowers those of the others
     total = float(np.sum(result**2))
     squares = max(total - unknown, float(np.sum(seen**2)))

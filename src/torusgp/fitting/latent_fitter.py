@@ -20,6 +20,7 @@ from torusgp.fitting.laplace import COARSE, FINE, Gradient, Laplace, Mode, Worki
 from torusgp.fitting.latent import Latent, LatentTorusGP, scaled
 from torusgp.fitting.learning import Learned, maximise
 from torusgp.fitting.likelihoods import Likelihood
+from torusgp.fitting.line_circles import LineCircles
 from torusgp.fitting.parameters import Parameters
 from torusgp.fitting.prior import NOISE, Spread
 from torusgp.fitting.problem import Problem
@@ -399,7 +400,7 @@ class _Learner:
         prior, here = self.problem.prior, mode.parameters
         if not here.to_vector().size:
             return here, 0.0
-        bounded = prior.within_circles(here)
+        bounded = LineCircles(prior).within_circles(here)
         slope = prior.at(here, mode.index_set.frequencies).gradient(gradient.implicit[:, None])
         slope[NOISE] = np.zeros(1)
         provider = _Provider(self, mode.likelihood, mode.latent, mode.sums, False)

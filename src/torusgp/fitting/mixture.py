@@ -22,6 +22,7 @@ from torusgp.engine.backends import LapackFactor
 from torusgp.engine.inference import NotPositiveDefiniteError
 from torusgp.fitting.descent import curvature, descend, with_wall
 from torusgp.fitting.learning import Objective
+from torusgp.fitting.line_circles import LineCircles
 from torusgp.fitting.parameters import Parameters
 from torusgp.fitting.prior import Prior
 from torusgp.kernels.index_sets import IndexSet
@@ -72,7 +73,7 @@ def find_mixture(linear: Any, prior: Prior, index_set: IndexSet, parameters: Par
     Mixture
         Of one point where nothing else can be evaluated.
     """
-    bounded = prior.within_circles(parameters)
+    bounded = LineCircles(prior).within_circles(parameters)
     objective = Objective(lambda *_: linear, prior, index_set, bounded, None)
     limits = bounded.limits()
 

@@ -19,16 +19,13 @@ from torusgp.fitting.moves import PeriodMoves
 from torusgp.fitting.parameters import Parameter, Parameters
 from torusgp.kernels.index_sets import IndexSet
 from torusgp.kernels.kernel import TorusKernel
-from torusgp.kernels.resolve import DEFAULT_TOLERANCE, ColumnTerm, Model
+from torusgp.kernels.resolve import ColumnTerm, Model
 from torusgp.kernels.sums import SumKernel
-from torusgp.kernels.terms import KernelTerm, circle_length, decay_distance
+from torusgp.kernels.terms import KernelTerm
 from torusgp.kernels.torus import Torus
 
 BROAD = 100.0  # variance of an intercept or a slope, relative to that of the targets: wide, but no danger to rounding
 SMALL_AGAINST_NOISE = 0.01  # error of the kernel relative to the noise that changes nothing
-_TOLERANCES = (1e-10, 1e-3)  # of lines, whatever the noise
-_PRESSED = 0.99  # of the longest length scale that a circle allows, from which it wants to be longer
-_TOO_LONG = 1.4  # factor by which a circle may be longer than it has to be
 _VARIANCE_BOUNDS = (1e-4, 1e4)  # of one product, relative to the variance of the targets
 _TERM_BOUNDS = (1e-8, 1e4)  # of one of several terms, which may shrink to nothing
 _SLOW, _SLOW_VARIANCE = 0.25, 1.0  # of the range, from where on a line is slow; its variance relative to the targets'
@@ -266,80 +263,6 @@ class Prior:
         return bool((left_out.sum(axis=0) <= fraction * self.typical_noise(parameters)).all())
 
     # Circles of lines ------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def _line_factors(self) -> list[tuple[int, int, int]]:
-        """Term, place of the length scale in it, and factor, of all factors that are lines."""
-        return [
-            (j, int(sum(len(other.length_scale) for other in term.factors[:i])), i)
-            for j, term in enumerate(self.terms)
-            for i, factor in enumerate(term.factors)
-            if factor.is_line
-        ]
-
-    def _tolerance(self, parameters: Parameters, j: int, i: int) -> float:
-        """Tolerance of a line: its own, or such that the error of its term is small against the noise."""
-        term = self.terms[j]
-        given = term.factors[i].tolerance
-        if given is not None:
-            return given
-        variance = parameters[variance_name(term)]
-        share = SMALL_AGAINST_NOISE * float((self.typical_noise(parameters) / variance).min())
-        n_lines = sum(factor.is_line for factor in term.factors)
-        return float(np.clip(share / n_lines, *_TOLERANCES)) if np.isfinite(share) else DEFAULT_TOLERANCE
-
-    def with_circles(self, parameters: Parameters, room: float = 1.5, pressed: bool = False) -> Parameters:
-        """Circles of lines of the right length for their length scales, which get room to grow.
-
-        Circles that serve are kept: with another one all sums over rows are computed anew. If a length scale is
-        ``pressed`` by its circle, see :meth:`is_pressed`, that circle does not serve.
-        """
-        if not self._line_factors:
-            return parameters
-        scales, period = self.scales(parameters), parameters.period.copy()
-        lengths = np.diagonal(period).copy() if period.ndim == 2 else period.copy()
-        needed, wanted = np.zeros(len(lengths)), np.zeros(len(lengths))
-        for j, place, i in self._line_factors:
-            factor = self.terms[j].factors[i]
-            axis, tolerance = factor.axes[0], self._tolerance(parameters, j, i)
-            extent, scale = self.torus.axes[axis].extent, scales[j][place]
-            # a length scale that is not learned needs no room
-            grow = room if factor.learned else 1.0
-            least = scale / _PRESSED**2 if pressed and factor.learned else scale  # one at its bound is to grow beyond
-            needed[axis] = max(needed[axis], circle_length(factor.family, least, extent, tolerance))
-            wanted[axis] = max(wanted[axis], circle_length(factor.family, grow * scale, extent, tolerance))
-        wrong = (wanted > 0) & ((needed > lengths * (1 + 1e-9)) | (lengths > _TOO_LONG * wanted))
-        lengths[wrong] = wanted[wrong]
-        if period.ndim == 2:
-            period[np.diag_indices_from(period)] = lengths
-        else:
-            period = lengths
-        return parameters.with_period(period) if wrong.any() else parameters
-
-    def within_circles(self, parameters: Parameters) -> Parameters:
-        """Length scales of lines bounded by what their circles allow."""
-        period = parameters.period
-        for j, place, i in self._line_factors:
-            factor, name = self.terms[j].factors[i], scale_name(self.terms[j])
-            axis, tolerance = factor.axes[0], self._tolerance(parameters, j, i)
-            length = period[axis, axis] if period.ndim == 2 else period[axis]
-            extent = self.torus.axes[axis].extent
-            largest = (length - extent) / (3 * decay_distance(factor.family, tolerance))
-            entry = parameters.entry(name)
-            upper = entry.upper.copy()
-            where = place if len(entry.value) > 1 or len(self.terms[j].length_scale) == 1 else 0
-            upper[where] = min(upper[where], max(largest, entry.value[where]))
-            parameters = parameters.with_upper(name, upper)
-        return parameters
-
-    def is_pressed(self, bounded: Parameters) -> bool:
-        """Whether a length scale of a line has come to the bound that its circle sets, see :meth:`within_circles`."""
-        for j, place, _ in self._line_factors:
-            entry = bounded.entry(scale_name(self.terms[j]))
-            where = place if len(entry.value) > 1 else 0
-            if entry.learned[where] and entry.value[where] > _PRESSED * entry.upper[where]:
-                return True
-        return False
 
 
 class PriorAt:

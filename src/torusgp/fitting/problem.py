@@ -15,6 +15,7 @@ from torusgp.engine.statistics import SufficientStatistics
 from torusgp.fitting.gains import RowModel
 from torusgp.fitting.learning import Learned
 from torusgp.fitting.leftover import Leftover, find_leftover
+from torusgp.fitting.line_circles import LineCircles
 from torusgp.fitting.moves import PeriodMoves
 from torusgp.fitting.parameters import Parameters
 from torusgp.fitting.periods import below_nyquist
@@ -99,7 +100,7 @@ class Problem:
 
     def start(self, period: NDArray[np.float64]) -> Parameters:
         """Where learning starts."""
-        return self.prior.with_circles(self.settings.start(self.prior, period, self.spread))
+        return LineCircles(self.prior).with_circles(self.settings.start(self.prior, period, self.spread))
 
     def select(self, parameters: Parameters, size: int) -> IndexSet:
         """The set of so many components."""
@@ -187,13 +188,19 @@ class Problem:
         moves: PeriodMoves | None = None,
         n_components: int | None = None,
         circles_move: bool = True,
+        is_final: bool = True,
     ) -> Learned:
         """Learn from statistics, see :class:`Schedule`."""
         settings = self.settings
         budget: int | str = "auto" if settings.is_automatic else self.budget()
         schedule = Schedule(source, select or self.select, self.prior, settings.report, moves, circles_move)
         return schedule.learn(
-            start, budget if n_components is None else n_components, search=search, first=first, cap=self.cap
+            start,
+            budget if n_components is None else n_components,
+            search=search,
+            first=first,
+            cap=self.cap,
+            is_final=is_final and n_components is None,
         )
 
     def selection(self, rows: Rows) -> Selection:

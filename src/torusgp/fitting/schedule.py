@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import comb
 
 import numpy as np
@@ -17,6 +17,7 @@ from threadpoolctl import ThreadpoolController
 
 from torusgp.engine.inference import evidences
 from torusgp.fitting.learning import Learned, maximise
+from torusgp.fitting.line_circles import LineCircles
 from torusgp.fitting.moves import PeriodMoves
 from torusgp.fitting.parameters import Parameters
 from torusgp.fitting.prior import DERIVATIVE_NOISE, NOISE, Prior, scale_name
@@ -38,6 +39,7 @@ _SETTLED = 0.02  # change of the logarithm of a length scale up to which the set
 _NEGLIGIBLE_GAIN = 0.1  # gain in log evidence that ends the exchange of sets
 _NEGLIGIBLE_SHARE = 1e-3  # of a term in the variance, below which its length scales may be anything
 _SHORTER = 0.4  # factor of length scales that are tried at the end
+_SAME_CIRCLE = 0.05  # relative difference of circles that makes none
 _WORTHWHILE = 1.0  # change of the log evidence that justifies twice the columns
 _FEW_COLUMNS = 1001  # up to here one thread of BLAS is as fast as several, and much faster where cores are busy
 
@@ -102,6 +104,7 @@ class Schedule:
         search: bool = True,
         first: int | None = None,
         cap: int = MAX_COMPONENTS,
+        is_final: bool = True,
     ) -> Learned:
         """Learn from small sets to the final one.
 
@@ -117,6 +120,8 @@ class Schedule:
             Number of components to begin with; by default few, see :func:`first_columns`.
         cap : int, default=2000
             Largest number of components of "auto".
+        is_final : bool, default=True
+            Whether nothing else begins where this ends: then the first circles of lines are tried, too.
         """
         dimension = self.prior.torus.dimension
         first = first_columns(dimension) if first is None else first
@@ -131,11 +136,13 @@ class Schedule:
             else:
                 start = still._best_start(start, first).parameters
         if n_components == "auto":
-            return self._looking_beyond(self.grow(start, size, cap), cap)
+            found = self._looking_beyond(self.grow(start, size, cap), cap)
+            return self._on_first_circles(found) if is_final else found
         while 4 * size < int(n_components) and search:
             start = self.settle(start, size, _FEW_ROUNDS).parameters
             size *= 4
-        return self.settle(start, int(n_components))
+        found = self.settle(start, int(n_components))
+        return self._on_first_circles(found) if is_final else found
 
     def _size_for_all_terms(self, start: Parameters, size: int, largest: int) -> int:
         """Number of components that hold at least half of the variance of every term of a sum.
@@ -178,13 +185,13 @@ class Schedule:
         # a line that wants to be longer than its circle allows, and may, is not settled, however small the set
         while done < max_rounds or (pressed and stretch and max_rounds > 1 and done < _MAX_ROUNDS):
             if self.circles_move:
-                current = self.prior.with_circles(current, _MORE_ROOM if pressed else _ROOM, pressed and stretch)
+                current = self._lines.with_circles(current, _MORE_ROOM if pressed else _ROOM, pressed and stretch)
             index_set = self.select(current, size)
-            bounded = self.prior.within_circles(current)
+            bounded = self._lines.within_circles(current)
             moves = None if self.moves is None else self.moves.within(self.prior.coherence(current))
             with limited_blas(size):
                 found = maximise(self.provider, self.prior, index_set, bounded, moves, max_iter)
-            done, pressed = done + 1, self.circles_move and self.prior.is_pressed(found.parameters)
+            done, pressed = done + 1, self.circles_move and self._lines.are_pressed(found.parameters)
             found = replace(found, parameters=with_bounds_of(current, found.parameters))
             self.report(
                 f"{index_set.n_components} columns, log evidence {found.log_evidence:.6g}, length scales "
@@ -291,6 +298,27 @@ class Schedule:
             if change < _WORTHWHILE or exhausted:
                 break
         return found
+
+    @cached_property
+    def _lines(self) -> LineCircles:
+        return LineCircles(self.prior)
+
+    def _on_first_circles(self, found: Learned) -> Learned:
+        """What is learned with lines on the circles they start with, if that is better.
+
+        Where a set cannot hold all, a long circle, maybe that of a term which hardly matters, leaves few components for
+        what varies; a short one, from the start of a search, bends what is smooth.
+        """
+        if not (self.circles_move and self._lines and self._learns_scales(found.parameters)):
+            return found
+        pressed = self._lines.are_pressed(self._lines.within_circles(found.parameters))
+        if not pressed and self.prior.small_against_noise(found.parameters, found.index_set):
+            return found
+        other = self._lines.with_first_circles(found.parameters, _ROOM)
+        if np.allclose(other.period, found.parameters.period, rtol=_SAME_CIRCLE):
+            return found
+        trial = self.settle(other, found.index_set.n_components)
+        return replace(trial, capped=found.capped) if trial.log_evidence > found.log_evidence else found
 
     def _compared(self, found: Learned, other: Learned) -> Learned:
         """What was found with an evidence that compares with another's: by the same moments, where these are pooled."""

@@ -20,6 +20,7 @@ from torusgp.engine.statistics import SufficientStatistics
 from torusgp.fitting.gains import Model, RowGains, RowModel, SumGains, paying
 from torusgp.fitting.learning import Learned, Round, maximise
 from torusgp.fitting.leftover import shown_share
+from torusgp.fitting.line_circles import LineCircles
 from torusgp.fitting.parameters import Parameters
 from torusgp.fitting.prior import NOISE, Prior
 from torusgp.fitting.rows import Rows, RowSource
@@ -230,7 +231,7 @@ class Selection:
         """The first round from the best of several length scales: what a prior rules out is never seen."""
         nothing = Patterns.none(self._prior.torus)
         starts = [self._prior.with_scaled_lengths(start, factor) for factor in _STARTS]
-        states = [self._learned(nothing, self._prior.with_circles(one)) for one in starts]
+        states = [self._learned(nothing, LineCircles(self._prior).with_circles(one)) for one in starts]
         return max((self._grown(state, size) or state for state in states), key=lambda one: one.score.value)
 
     def _grown(self, state: _State, size: int) -> _State | None:
@@ -266,7 +267,7 @@ class Selection:
 
     def _resize_circles(self, model: _ChosenModel) -> _ChosenModel:
         """The model with its lines on circles that fit their length scales: the nearest frequencies there."""
-        before, parameters = model.parameters.period, self._prior.with_circles(model.parameters)
+        before, parameters = model.parameters.period, LineCircles(self._prior).with_circles(model.parameters)
         if np.array_equal(before, parameters.period):
             return model
         lengths = [np.diagonal(one) if one.ndim == 2 else one for one in (parameters.period, before)]
@@ -280,7 +281,7 @@ class Selection:
     def _learned(self, patterns: Patterns, parameters: Parameters, n_candidates: int = 0) -> _State:
         index_set = patterns.to_index_set()
         steps = _STEPS if index_set.n_components < _MANY_COLUMNS else _FEW_STEPS
-        bounded = self._prior.within_circles(parameters)
+        bounded = LineCircles(self._prior).within_circles(parameters)
         with limited_blas(index_set.n_components):
             found = maximise(self._source, self._prior, index_set, bounded, None, steps, floor=False)
             model = self._model(patterns, with_bounds_of(parameters, found.parameters))
@@ -390,7 +391,9 @@ def relearned(
     price = np.log(max(2, len(covered)))
     for _ in range(_RELEARNING):
         index_set = patterns.to_index_set()
-        found = maximise(source, prior, index_set, prior.within_circles(parameters), None, _STEPS, floor=False)
+        found = maximise(
+            source, prior, index_set, LineCircles(prior).within_circles(parameters), None, _STEPS, floor=False
+        )
         parameters = with_bounds_of(parameters, found.parameters)
         variances = prior.variances(parameters, index_set.frequencies)
         results = evidences(source(index_set, parameters), variances, parameters[NOISE])
