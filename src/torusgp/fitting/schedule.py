@@ -312,7 +312,7 @@ class Schedule:
         if not (self.circles_move and self._lines and self._learns_scales(found.parameters)):
             return found
         pressed = self._lines.are_pressed(self._lines.within_circles(found.parameters))
-        if not pressed and self.prior.small_against_noise(found.parameters, found.index_set):
+        if not pressed and self.prior.is_below_noise(found.parameters, found.index_set):
             return found
         other = self._lines.with_first_circles(found.parameters, _ROOM)
         if np.allclose(other.period, found.parameters.period, rtol=_SAME_CIRCLE):
