@@ -137,7 +137,7 @@ def test_the_whole_demonstration(tmp_path, monkeypatch):
     result = run("demo")
     assert result.exit_code == 0
     assert len(table_rows(result.stdout)) >= 3  # without the periods along the axes, if there are none
-    assert "Ways to choose the columns" in result.stdout
+    assert "Ways to choose the components" in result.stdout
     assert (tmp_path / "torusgp-demo" / "inpainting.png").read_bytes().startswith(PNG_SIGNATURE)
 
 

@@ -97,7 +97,7 @@ def test_covariates_come_from_a_table(tmp_path):
         ((), "Say how far ahead: --horizon 28d."),
         (("--horizon", "0"), "The horizon must be positive, got '0'"),
         (("--horizon", "-3d"), "The horizon must be positive, got '-3d'"),
-        (("--horizon", "2d", "--aggregate", "day"), "--aggregate wants a span"),
+        (("--horizon", "2d", "--aggregate", "day"), "--aggregate needs a span"),
         (("--horizon", "2d", "--aggregate", "day=most"), "how must be one of sum, mean, max, min, got 'most'"),
         (("--horizon", "2d", "--quantiles", "2"), "Quantiles must be between 0 and 1"),
         (("--horizon", "2d", "-o", "forecast.txt"), "its name has to end in .csv"),

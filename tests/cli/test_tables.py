@@ -167,13 +167,13 @@ class TestFit:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (["--period", "hour"], "--period wants a column and a value, such as --period hour=24, got 'hour'"),
+            (["--period", "hour"], "--period needs a column and a value, such as --period hour=24, got 'hour'"),
             (["--period", "hour=day"], "must be a positive number or 'auto', got 'day'"),
             (["--period", "hour=-24"], "must be a positive number or 'auto', got '-24'"),
             (["--period", "huor=24"], "Did you mean 'hour'?"),
             (["--period", "time=24"], "give it to the calendar (--calendar time=day,week,year)"),
             (["--calendar", "time=day,wek"], "some of 'hour', 'day', 'week', 'month'"),
-            (["--calendar", "time"], "--calendar wants a column and a value"),
+            (["--calendar", "time"], "--calendar needs a column and a value"),
             (["--calendar", "time=day", "--holdout", "2"], "between 0 and 1, got 2.0"),
             (["--calendar", "time=day", "--holdout", "0.1", "--holdout-from", "2024-01-15"], "either --holdout or"),
             (["--calendar", "time=day", "--holdout-from", "2034-01-01"], "0 of 504 rows"),
@@ -376,7 +376,7 @@ class TestPredict:
             (["-o", "demand.csv"], "it is one of the inputs"),
             (["-o", "model.npz/out.csv"], "is not a folder"),
             (["--quantiles", "5,95"], "Quantiles must be between 0 and 1, got 5.0"),
-            (["--quantiles", "low"], "--quantiles wants numbers"),
+            (["--quantiles", "low"], "--quantiles needs numbers"),
         ],
         ids=" ".join,
     )

@@ -288,7 +288,7 @@ class TestRowsAreCountedWhereTheyAreSummed:
         with pytest.raises(KeyboardInterrupt):
             statistics.update(*make_rows())
         for use in (statistics.linear, statistics.to_archive, lambda: other + statistics):
-            with pytest.raises(RuntimeError, match=r"120 rows were given, but 100 were summed: was .* broken off"):
+            with pytest.raises(RuntimeError, match=r"120 rows were given, but 100 were summed: was .* interrupted"):
                 use()
 
     def test_stored_sums_of_fewer_rows_than_they_say_are_refused(self, backend):

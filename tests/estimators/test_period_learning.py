@@ -514,7 +514,7 @@ def test_progress_goes_to_a_function_that_is_not_saved(tmp_path):
     model = TorusGPRegressor(period="auto", learn=WITH_PERIOD, n_components=31, verbose=lines.append)
     model.fit(*make_series())
     assert any("sinusoids stand out" in line for line in lines)
-    assert any("columns, log evidence" in line for line in lines)
+    assert any("components, log evidence" in line for line in lines)
     assert any(line.startswith("period [4.") for line in lines)
     model.save(tmp_path / "model.npz")
     assert TorusGPRegressor.load(tmp_path / "model.npz").verbose == 0

@@ -467,7 +467,7 @@ def test_max_interaction_limits_the_set():
 def test_verbose_tells_progress(capsys):
     X, y = wavy(50)
     TorusGPRegressor(n_components=21, verbose=1, period=1.0).fit(X, y)
-    assert "[torusgp] 21 columns, log evidence" in capsys.readouterr().out
+    assert "[torusgp] 21 components, log evidence" in capsys.readouterr().out
     TorusGPRegressor(n_components=21, period=1.0).fit(X, y)
     assert not capsys.readouterr().out
 

@@ -454,7 +454,7 @@ def test_the_cap_of_auto_is_warned_of(monkeypatch):
     X = rng.uniform(size=(800, 2))
     features = IndexSetFourierFeatures(length_scale=0.2, n_components=801, period=1.0).fit_transform(X)
     y = features @ rng.normal(size=801) + 0.1 * rng.normal(size=800)
-    with pytest.warns(ConvergenceWarning, match="stopped at its cap of 121 columns"):
+    with pytest.warns(ConvergenceWarning, match="stopped at its cap of 121 components"):
         TorusGPRegressor(period=1.0).fit(X, y)
 
 

@@ -221,8 +221,8 @@ def _check_expression(expression):
 
 def _refuse_category(name):
     raise ValueError(
-        f"The category {name!r} cannot be used here: its blocks of columns are those of TorusGPRegressor alone. Give "
-        "each level a kernel or an effect of its own in your model, or use TorusGPRegressor."
+        f"The category {name!r} cannot be used here: its blocks of components are those of TorusGPRegressor alone. "
+        "Give each level a kernel or an effect of its own in your model, or use TorusGPRegressor."
     )
 
 

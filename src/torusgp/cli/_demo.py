@@ -66,7 +66,7 @@ class DemoRow:
 
 @dataclass(frozen=True)
 class ColumnsRow:
-    """One way to choose the columns, on a lattice that is given.
+    """One way to choose the components, on a lattice that is given.
 
     Attributes
     ----------
@@ -197,7 +197,7 @@ def compare_columns(plate, n_components=DEMO_COLUMNS[-1], *, verbose=print):
         The index set is the first.
     """
     mask = hole_mask(_HOLE, plate.image.shape)
-    verbose(f"comparing ways to choose {n_components} columns")
+    verbose(f"comparing ways to choose {n_components} components")
     model = TorusGPRegressor(period=plate.cell, learn=_LEARN, n_components=n_components)
     rows = [_fill_with(model, "index set", plate, mask)]
     kernel = model.kernel_
@@ -261,7 +261,7 @@ def summarise(plate, rows):
     return [
         f"{n_missing} missing pixels from {n_known} known ones; errors on a scale where known pixels go from 0 to 1.",
         "RMSE is the root mean square error, MNLL the mean negative log loss: lower is better, and it also",
-        f"minds whether intervals are right. Whoever knew all but the noise would reach {noise:.4f} and {best:.3f}.",
+        f"depends on the intervals. A model that knew all but the noise would reach {noise:.4f} and {best:.3f}.",
         *describe_cell(result.cell, result.cell_std),
         f"  the truth      {vectors}",
     ]
@@ -294,9 +294,9 @@ def _to_columns_table(rows):
     from rich import box
     from rich.table import Table
 
-    table = Table(title="Ways to choose the columns", box=box.SIMPLE_HEAD, show_edge=False)
-    table.add_column("columns from", no_wrap=True)
-    for header in ("columns", "kernel error", "pattern error", "MNLL", "seconds"):
+    table = Table(title="Ways to choose the components", box=box.SIMPLE_HEAD, show_edge=False)
+    table.add_column("components from", no_wrap=True)
+    for header in ("number", "kernel error", "pattern error", "MNLL", "seconds"):
         table.add_column(header, justify="right")
     for row in rows:
         figures = (f"{row.kernel_error:.2g}", f"{row.pattern_error:.4f}", f"{row.mnll:.3f}", f"{row.seconds:.1f}")

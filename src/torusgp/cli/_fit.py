@@ -30,7 +30,8 @@ are not used are named, with the reason. Rows without a target are left out.
 --inputs names the columns to use; words for cycles of the calendar are inputs, too: minute, hour, weekday, month,
 quarter and year. --terms says which of them interact: * is for inputs that do, + for effects that add up. In it,
 line(x), slope(x), category(x), circle(x, 360) and circle(x, auto) say what an input is; slope(time) is for a target
-that also grows or falls steadily, such as sales: forecasts go on along it. Names with signs are put into quotes.
+that also grows or falls steadily, such as sales: forecasts go on along it. Names with other characters are put into
+quotes.
 
 --period names a column of numbers and the period with which it repeats, in its own units; auto finds it. --calendar
 names a column of times and its cycles: some of hour, day, week, month, quarter and year. Beside day, longer ones count
@@ -102,7 +103,7 @@ def add_fit(app):
         make_model,
         by: Annotated[
             str | None,
-            typer.Option(help="Column that parts the rows: one model for each of its values.", metavar="COLUMN"),
+            typer.Option(help="Column that splits the rows: one model for each of its values.", metavar="COLUMN"),
         ] = None,
         holdout: Annotated[
             float | None,

@@ -183,7 +183,7 @@ def to_aggregate(text):
         return None, None
     span, sign, how = text.partition("=")
     if not sign or not span.strip() or not how.strip():
-        raise ValueError(f"--aggregate wants a span and what is made of its values, such as day=max, got {text!r}.")
+        raise ValueError(f"--aggregate needs a span and what is made of its values, such as day=max, got {text!r}.")
     try:
         return float(span), how.strip()
     except ValueError:

@@ -75,7 +75,7 @@ def model_options():
         ] = None,
         timezone: Annotated[
             str | None,
-            typer.Option(help="Zone whose clock the calendar reads, if times know theirs.", metavar="ZONE"),
+            typer.Option(help="Time zone of the calendar, if times have one.", metavar="ZONE"),
         ] = None,
         whole_days: Annotated[
             bool, typer.Option("--whole-days/--moving-days", help="Whether weekdays and dates change at midnight only.")
@@ -89,7 +89,7 @@ def model_options():
         likelihood: Annotated[
             str,
             typer.Option(
-                help="How the target follows: normal, log_normal, student_t, poisson, negative_binomial, gamma, "
+                help="Distribution of the target: normal, log_normal, student_t, poisson, negative_binomial, gamma, "
                 "bernoulli.",
                 metavar="NAME",
             ),
@@ -106,7 +106,8 @@ def model_options():
         ] = None,
         kernel: Annotated[str, typer.Option(help="Family of the kernel, such as matern52.")] = "squared_exponential",
         errors: Annotated[
-            str, typer.Option(help="independent if errors of neighbouring rows are.", metavar="auto|independent")
+            str,
+            typer.Option(help="'independent' if those of neighbouring rows are.", metavar="auto|independent"),
         ] = "auto",
         unit: Annotated[str, typer.Option(help="Unit of the target, such as MW.", metavar="UNIT")] = "",
         drop_missing: Annotated[bool, drop_missing_option()] = False,

@@ -31,7 +31,7 @@ def decimal_option():
     """The option ``--decimal``."""
     import typer
 
-    return typer.Option(help="Sign before decimals, a comma or a point; 'auto' if it is plain.", metavar="SIGN")
+    return typer.Option(help="Decimal separator, a comma or a point; 'auto' finds it.", metavar="SIGN")
 
 
 def date_format_option():
@@ -89,12 +89,12 @@ def split_pair(text, option, example):
     """
     column, sign, value = text.rpartition("=")
     if not sign or not column.strip() or not value.strip():
-        raise ValueError(f"{option} wants a column and a value, such as {option} {example}, got {text!r}.")
+        raise ValueError(f"{option} needs a column and a value, such as {option} {example}, got {text!r}.")
     return column.strip(), value.strip()
 
 
 def split_list(text, option):
-    """Numbers of an option, parted by commas.
+    """Numbers of an option, separated by commas.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def split_list(text, option):
     try:
         return [float(part) for part in text.split(",") if part.strip()]
     except ValueError:
-        raise ValueError(f"{option} wants numbers with commas between them, got {text!r}.") from None
+        raise ValueError(f"{option} needs numbers with commas between them, got {text!r}.") from None
 
 
 def beside(path, ending):

@@ -283,7 +283,7 @@ def evidence(statistics, prior_variance, noise_variance, output=0, derivative_no
         raise NotPositiveDefiniteError(
             f"The posterior precision of {len(root)} weights is not positive definite: rounding of the statistics "
             f"amounts to {inexact:.1e} of the prior precision at noise_variance={noise_variance:.3g}. Raise the noise "
-            "variance or its lower bound, use fewer columns, or backend='dense', whose statistics are more exact."
+            "variance or its lower bound, use fewer components, or backend='dense', whose statistics are more exact."
         ) from None
     moment = statistics.moments[:, output]
     weights = factor.weights(root, moment / noise_variance, output)

@@ -248,7 +248,7 @@ class SummedStatistics:
         """Raise if the sums are not those of the rows that were given, which would be wrong results in silence."""
         if self._sums.n_rows != self._n_rows:
             raise RuntimeError(
-                f"{self._n_rows} rows were given, but {self._sums.n_rows} were summed: was adding rows broken off? "
+                f"{self._n_rows} rows were given, but {self._sums.n_rows} were summed: was adding rows interrupted? "
                 "Gather the statistics anew, from all rows or from a checkpoint."
             )
 

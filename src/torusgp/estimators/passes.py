@@ -62,7 +62,7 @@ def _fit_source(model: Any, settings: Settings, source: Source, point: Checkpoin
             fitter = make_fitter(model, outcome.model, bool(outcome.learned.rounds))
             statistics = SufficientStatistics.from_archive(point.content["statistics"], point.arrays).empty()
         statistics.n_threads = settings.compute.n_threads
-        settings.report(f"going on from {point.path} after {point.n_rows} rows")
+        settings.report(f"resuming from {point.path} after {point.n_rows} rows")
     content, arrays = outcome_to_archive(outcome)
     content |= {**describe(model), "with_gradient": gradient is not None}
     saved = content, {f"outcome_{name}": array for name, array in arrays.items()}
@@ -147,7 +147,7 @@ def _decide(
     """Learn from some rows what needs rows."""
     seen = None if slopes is None else slopes.X
     fitter, rows = lay_out(model, sample, names, y_ndim, margin, seen)
-    settings.report(f"deciding on the columns with {len(sample)} rows")
+    settings.report(f"choosing components with {len(sample)} rows")
     if slopes is not None:
         rows = replace(rows, derivatives=lay_gradient_rows(_slopes_of(slopes), fitter.model))
     return fitter, fitter.preliminary(rows)

@@ -75,9 +75,9 @@ class CorrelatedFitter(Fitter):
         noise = self._estimated(series, residuals)
         if noise.is_cut_off:
             advise(
-                f"Errors come in runs longer than {noise.n_lags} rows, longer than {len(series.rows)} rows can tell: "
-                "standard errors of slow effects may be too small. If the level changes steadily, Slope of the time "
-                "takes that into account."
+                f"Errors are autocorrelated over more than {noise.n_lags} rows, too long for {len(series.rows)} rows "
+                "to show: standard errors of slow effects may be too small. If the level changes steadily, Slope of "
+                "the time takes that into account."
             )
         if self.settings.index_set == "learned":
             outcome, source = self._chosen(series, outcome, source, noise)

@@ -50,8 +50,8 @@ def warn_of_fit(
         )
     elif learned.capped and settings.n_components == "auto":
         advise(
-            f"n_components='auto' stopped at its cap of {learned.index_set.n_components} columns, and more would "
-            "still help: give n_components yourself, or expect longer length scales by raising "
+            f"n_components='auto' stopped at its cap of {learned.index_set.n_components} components, and more "
+            "would still help: give n_components yourself, or expect longer length scales by raising "
             "length_scale_bounds.",
             ConvergenceWarning,
         )

@@ -115,7 +115,7 @@ class LatentFitter(Fitter):
         complete : bool
             Whether these are all.
         start : Progress, optional
-            Where an earlier fit was broken off.
+            Where an earlier fit was interrupted.
         note : callable, optional
             Takes the progress after every pass.
         """
@@ -342,7 +342,7 @@ class _Learner:
     def _say(self, mode: Mode) -> None:
         values = ", ".join(f"{name} {getattr(mode.likelihood, name):.4g}" for name in mode.likelihood.own)
         self._report(
-            f"{mode.index_set.n_components} columns, Laplace evidence {mode.log_evidence:.8g}, "
+            f"{mode.index_set.n_components} components, Laplace evidence {mode.log_evidence:.8g}, "
             f"{self.laplace.passes.count} passes" + (f", {values}" if values else "")
         )
         if self._note is not None:

@@ -194,7 +194,7 @@ class Schedule:
             done, pressed = done + 1, self.circles_move and self._lines.are_pressed(found.parameters)
             found = replace(found, parameters=with_bounds_of(current, found.parameters))
             self.report(
-                f"{index_set.n_components} columns, log evidence {found.log_evidence:.6g}, length scales "
+                f"{index_set.n_components} components, log evidence {found.log_evidence:.6g}, length scales "
                 + "; ".join(np.array2string(scales, precision=3) for scales in self.prior.scales(found.parameters))
             )
             gain = found.log_evidence - best.log_evidence if best else np.inf

@@ -223,8 +223,8 @@ class Selection:
     def _tell(self, state: _State) -> None:
         one = state.score.round
         self._report(
-            f"{one.n_components} columns, log evidence {one.log_evidence:.6g}, mean log density of the other rows "
-            f"{one.log_density:.4g}"
+            f"{one.n_components} components, log evidence {one.log_evidence:.6g}, mean log density of the other "
+            f"rows {one.log_density:.4g}"
         )
 
     def _first(self, start: Parameters, size: int) -> _State:

@@ -289,9 +289,9 @@ def _next(summary, is_worthless, unit):
     if ahead is None:
         return ""
     if "reason" in ahead:
-        return f"What comes next is not said: {ahead['reason']}"
+        return f"No forecast is shown: {ahead['reason']}"
     if is_worthless:
-        return "What comes next is not said: the model explains nothing."
+        return "No forecast is shown: the model explains nothing."
 
     def extreme(one):
         return f"{quantity(one['mean'], unit, 4)} ({one['time']})"
@@ -306,9 +306,9 @@ def _next(summary, is_worthless, unit):
 def _drivers(shares, is_worthless):
     """What matters most."""
     if is_worthless:
-        return "What matters is not said: the model explains nothing, so its effects mean nothing."
+        return "No drivers are named: the model explains nothing, so its effects mean nothing."
     if not shares:
-        return "What matters is not said: the predicted function is constant, or it has no shares."
+        return "No drivers are named: the predicted function is constant, or it has no shares."
     if len(shares) == 1:
         return f"All of the variation it predicts comes from {shares[0].component}."
     named = [one for one in shares[:_MOST_NAMED] if one.share >= _LEAST_SHARE] or shares[:1]

@@ -40,12 +40,12 @@ def test_what_does_not_fit_says_everything(memory):
         check_resources(20_001, 10**6, "dense")
     message = str(error.value)
     for part in (
-        "20001 columns",
+        "20001 components",
         "12.8 GB of memory",
         "backend='dense'",
         "8 GB are free",
         "10 h for 1e+06 rows and 100 evaluations",
-        "at most 15811 columns",
+        "at most 15811 of them",
         "device='cuda'",
     ):
         assert part in message
@@ -58,9 +58,9 @@ def test_no_work_takes_no_time_to_speak_of(memory):
         check_resources(20_001, 0, "dense", n_evaluations=0)
 
 
-def test_the_number_of_columns_that_is_named_fits(memory):
+def test_the_number_of_components_that_is_named_fits(memory):
     memory(10**9)
-    with pytest.raises(TooLargeError, match=r"at most \d+ columns") as error:
+    with pytest.raises(TooLargeError, match=r"at most \d+ of them") as error:
         check_resources(10_001, 1, "dense")
     most = int(str(error.value).split("at most ")[1].split()[0])
     check_resources(most, 1, "dense")
@@ -97,7 +97,7 @@ def test_a_device_is_checked_too_and_is_faster(memory):
 def test_torch_without_a_device_is_checked_where_it_will_run(memory):
     check_device("cpu")
     memory(GIBI, GIBI)
-    with pytest.raises(TooLargeError, match=r"20001 columns need"):
+    with pytest.raises(TooLargeError, match=r"20001 components need"):
         check_resources(20_001, 1, "torch")
 
 

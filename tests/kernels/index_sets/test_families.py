@@ -121,8 +121,11 @@ def test_many_dimensions_cost_no_grid(dimension):
         (lambda: tensor(0, 1), "dimension must be a positive integer, got 0"),
         (lambda: tensor(2.0, 1), r"dimension must be .* got 2\.0"),
         (lambda: tensor("two", 1), "dimension must be .* got 'two'"),
-        (lambda: tensor(2), "either radius or n_components, .* got radius=None and n_components=None"),
-        (lambda: tensor(2, 3, n_components=9), "either radius or n_components, .* got radius=3 and n_components=9"),
+        (lambda: tensor(2), "exactly one of radius and n_components; got radius=None and n_components=None"),
+        (
+            lambda: tensor(2, 3, n_components=9),
+            "exactly one of radius and n_components; got radius=3 and n_components=9",
+        ),
         (lambda: tensor(2, -1), "radius must be .* got -1"),
         (lambda: tensor(2, np.nan), "radius must be .* got nan"),
         (lambda: tensor(2, np.inf), "radius must be .* got inf"),

@@ -111,7 +111,7 @@ def fitted(sales):
 class TestTables:
     def test_forecasts_of_what_grows(self, sales, fitted):
         plain = TableModel("sales", calendar={"date": ["week", "year"]}, n_components=101)
-        with pytest.warns(UserWarning, match=r"come in runs.*terms='slope\(time\)'"):
+        with pytest.warns(UserWarning, match=r"are autocorrelated over.*terms='slope\(time\)'"):
             plain.fit_and_evaluate(sales, start="2023-01-01")
         assert plain.scores_.coverage < 0.85
         assert plain.scores_.r2 < 0
@@ -229,7 +229,7 @@ class TestWarnings:
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
             clone(table).fit_and_evaluate(frame)
-        runs = [str(one.message) for one in told if "come in runs" in str(one.message)]
+        runs = [str(one.message) for one in told if "are autocorrelated over" in str(one.message)]
         assert len(runs) == 1
-        assert f"longer than {len(frame)} rows can tell" in runs[0]
+        assert f"too long for {len(frame)} rows to show" in runs[0]
         assert "terms='slope(time)'" in runs[0]

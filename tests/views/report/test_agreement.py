@@ -122,9 +122,9 @@ class TestWhatIsSaid:
         assert content["attribution"] == []
         assert 'id="parts"' not in page
 
-    def test_two_stores_in_one_are_told_with_the_column_that_tells_them_apart(self):
+    def test_two_stores_in_one_are_told_with_the_column_that_distinguishes_them(self):
         (text,) = [one.text for one in fitted("two stores")[0].findings_ if "several series" in one.text]
-        assert "which 'store' tells apart" in text
+        assert "which 'store' distinguishes" in text
 
     def test_every_warning(self):
         model, told = fitted("warnings")

@@ -141,5 +141,5 @@ class Checker:
         raise SourceError(
             f"{where[0]}, {where[1](row)}: {self._title(name, column, values.shape[1])} is "
             f"{values[row, column]}, it must be finite{bound} ({wrong.any(axis=1).sum()} such row(s) in this chunk). "
-            "Mend these rows or leave them out."
+            "Correct these rows or leave them out."
         )

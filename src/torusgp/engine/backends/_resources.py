@@ -124,9 +124,9 @@ def check_resources(n_columns, n_samples, backend, device=None, *, n_outputs=1, 
         work = f"{n_samples:.3g} rows and {n_evaluations} evaluations of the evidence"
         time = f" It would take about {_duration(needed.seconds)} for {work}." if needed.seconds > 1 else ""
         raise TooLargeError(
-            f"{n_columns} columns need about {_gigabytes(size)} of {name} with backend={backend!r} "
+            f"{n_columns} components need about {_gigabytes(size)} of {name} with backend={backend!r} "
             f"({n_matrices:g} matrices of {n_columns} x {n_columns} numbers), but {_gigabytes(free)} are free.{time} "
-            f"Use at most {fitting} columns (n_components), {elsewhere}, or a machine with more memory."
+            f"Use at most {fitting} of them (n_components), {elsewhere}, or a machine with more memory."
         )
     return needed
 

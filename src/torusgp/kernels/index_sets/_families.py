@@ -171,8 +171,7 @@ def energy_norm_hyperbolic_cross(
 def _build(ball, radius, n_components, name):
     if (radius is None) == (n_components is None):
         raise ValueError(
-            f"Give either radius or n_components, not both and not neither; got radius={radius!r} and "
-            f"n_components={n_components!r}."
+            f"Give exactly one of radius and n_components; got radius={radius!r} and n_components={n_components!r}."
         )
     if radius is not None:
         indices = ball.members(check_radius(radius, ball.smallest_radius))

@@ -107,7 +107,7 @@ class _Parser:
     def _unexpected(self):
         token = self._next()
         where = "ends too early" if token is None else f"has {token.text!r} where it should not, at {token.place + 1}"
-        return ValueError(f"The formula {self._text!r} {where}. {_EXAMPLE}; names with signs need quotes.")
+        return ValueError(f"The formula {self._text!r} {where}. {_EXAMPLE}; names with other characters need quotes.")
 
 
 def _tokens(text):

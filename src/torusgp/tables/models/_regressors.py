@@ -38,7 +38,7 @@ def fit_regressor(table, rows, before=None, share=None):
             return _fit_likelihood(table, rows, likelihood, in_order, before, share)
         times = row_times(inputs, rows.order) if in_order else None
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Errors come in runs", UserWarning)  # which the table tells itself
+            warnings.filterwarnings("ignore", "Errors are autocorrelated over", UserWarning)  # the table says it
             if before is not None and (before.noise_process_ is not None or not in_order):
                 model = before.refit(rows.X, rows.y, noise_scale=rows.scale, time=times)
                 return model, model.fitted_.effective_sample_size

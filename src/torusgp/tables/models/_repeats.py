@@ -38,12 +38,12 @@ def repeated_times(frame: Any, order: Any, source: Any) -> str | None:
     for name in frame.columns:
         if name != order.name and _parts_rows(frame[name], order) and not _repeats(frame[name], order, repeated):
             return (
-                f"{share}: there are several series, which {name!r} tells apart. Fit a model for each of its values: "
+                f"{share}: there are several series, which {name!r} distinguishes. Fit a model for each of its values: "
                 f"{word('by', name)}."
             )
     return (
         f"{share}; the first is {place_of_row(again.index[0], source)}, {again.iloc[0]}. Leave out what is there "
-        "twice, or name a column that tells the rows apart."
+        "twice, or name a column that distinguishes the rows."
     )
 
 

@@ -97,8 +97,8 @@ def _of_runs(table):
     if table.inputs_.has_time_slope:
         hint = "Does the level move in other ways than along a line?"
     return [
-        f"Errors come in runs longer than {process.autocovariance.n_lags} rows, longer than {table.n_rows_} rows can "
-        f"tell: standard errors of slow effects may be too small. {hint}"
+        f"Errors are autocorrelated over more than {process.autocovariance.n_lags} rows, too long for {table.n_rows_} "
+        f"rows to show: standard errors of slow effects may be too small. {hint}"
     ]
 
 
