@@ -120,11 +120,11 @@ class TestSameAsInMemory:
     def test_one_target_without_weights(self, kind, table, tmp_path):
         given = {
             "memmap": lambda: {"X": ArraySource(_mapped(tmp_path, table.X), table.y[:, 0], chunk_rows=7)},
-            "parquet": lambda: store_parquet(table, tmp_path) | {"y": "first", "columns": ["c", "a", "c"]},
-            "csv": lambda: store_csv(table, tmp_path) | {"y": "first", "columns": ["c", "a", "c"]},
+            "parquet": lambda: store_parquet(table, tmp_path) | {"y": "first", "inputs": ["c", "a", "c"]},
+            "csv": lambda: store_csv(table, tmp_path) | {"y": "first", "inputs": ["c", "a", "c"]},
             "list": lambda: {"X": [(table.X[:7], table.y[:7, 0]), (table.X[7:].tolist(), table.y[7:, 0].tolist())]},
         }[kind]()
-        given = {"columns": COLUMNS} | {name: one for name, one in given.items() if name not in _EXTRAS}
+        given = {"inputs": COLUMNS} | {name: one for name, one in given.items() if name not in _EXTRAS}
         expected = SufficientStatistics.from_data(table.X[:, COLUMNS], table.y[:, 0], SET, period=PERIOD)
         assert_same(gather(given, backend=expected.backend), expected)
 
@@ -151,13 +151,13 @@ class TestSameAsInMemory:
         expected = SufficientStatistics.from_data(
             np.asarray(X, dtype=float)[:, COLUMNS], np.asarray(y, dtype=float), SET, period=PERIOD
         )
-        assert_same(gather(given | {"columns": COLUMNS}, backend=expected.backend), expected)
+        assert_same(gather(given | {"inputs": COLUMNS}, backend=expected.backend), expected)
 
     @pytest.mark.parametrize("dtype", ["f4", ">f8", "i2"])
     def test_memory_maps_of_other_kinds(self, dtype, table, tmp_path):
         X = _mapped(tmp_path, table.X.astype(dtype))
         expected = SufficientStatistics.from_data(np.array(X, dtype=float)[:, COLUMNS], table.y, SET, period=PERIOD)
-        assert_same(gather({"X": X, "y": table.y, "columns": COLUMNS}, backend=expected.backend), expected)
+        assert_same(gather({"X": X, "y": table.y, "inputs": COLUMNS}, backend=expected.backend), expected)
 
     @given(
         sizes=st.lists(st.integers(0, 1000), min_size=1, max_size=12).filter(any),
@@ -174,39 +174,39 @@ class TestSameAsInMemory:
             patch.setattr("torusgp.data.sources._chunk.CHUNK_ROWS", batch)
             patch.setattr("torusgp.data.sources._chunks.CHUNK_ROWS", batch)
             chunks = CHUNKS_OF_KIND[kind](parts, max(sizes))
-            assert_same(gather({"X": chunks, "columns": COLUMNS}, backend=backend), table.statistics(backend))
+            assert_same(gather({"X": chunks, "inputs": COLUMNS}, backend=backend), table.statistics(backend))
 
     def test_single_rows(self, table):
-        assert_same(gather({"X": chunks_of(table, 1), "columns": COLUMNS}), table.statistics())
+        assert_same(gather({"X": chunks_of(table, 1), "inputs": COLUMNS}), table.statistics())
 
-    @pytest.mark.parametrize("columns", [None, [0, 1, 2], ["a", "b", "c"]])
-    def test_columns_by_default_are_all_inputs(self, columns, table, tmp_path):
-        stored = store_parquet(table, tmp_path) | {"columns": columns}
+    @pytest.mark.parametrize("inputs", [None, [0, 1, 2], ["a", "b", "c"]])
+    def test_by_default_inputs_are_all_there_are(self, inputs, table, tmp_path):
+        stored = store_parquet(table, tmp_path) | {"inputs": inputs}
         expected = SufficientStatistics.from_data(
             table.X, table.y, SET, period=PERIOD, sample_weight=table.sample_weight, noise_scale=table.noise_scale
         )
         assert_same(gather(stored, backend=expected.backend), expected)
 
     @pytest.mark.parametrize(
-        ("columns", "message"),
+        ("inputs", "message"),
         [
-            ([0, 1], r"3 columns are needed.*got \[0, 1\], the source has 3 input"),
-            ([0, 1, 3], "no column 3: the source has 3 input"),
-            ([0, 1, -1], "no column -1"),
-            ([0, 1, "a"], "no column 'a'"),
+            ([0, 1], r"3 inputs are needed.*got \[0, 1\], the source has 3 input"),
+            ([0, 1, 3], "no input 3: the source has 3 input"),
+            ([0, 1, -1], "no input -1"),
+            ([0, 1, "a"], "no input 'a'"),
         ],
     )
-    def test_columns_that_are_not_there(self, columns, message, table):
+    def test_inputs_that_are_not_there(self, inputs, message, table):
         with pytest.raises(ValueError, match=message):
-            gather(store_list(table, None) | {"columns": columns})
+            gather(store_list(table, None) | {"inputs": inputs})
 
     def test_the_number_of_inputs_has_to_be_that_of_the_dimensions(self, table):
-        with pytest.raises(ValueError, match=r"3 columns are needed.* the source has 2 input"):
+        with pytest.raises(ValueError, match=r"3 inputs are needed.* the source has 2 input"):
             gather({"X": table.X[:, :2], "y": table.y})
 
     def test_names_of_a_frame(self, table):
         frame = table.frame()
-        stored = {"X": frame[["a", "c"]], "y": frame["first"], "columns": ["c", "a", "c"]}
+        stored = {"X": frame[["a", "c"]], "y": frame["first"], "inputs": ["c", "a", "c"]}
         expected = SufficientStatistics.from_data(table.X[:, COLUMNS], table.y[:, 0], SET, period=PERIOD)
         assert_same(gather(stored, backend=expected.backend), expected)
 
@@ -316,7 +316,7 @@ class TestTakenUpAgain:
             raise BrokenOffError
 
         with pytest.raises(BrokenOffError):
-            gather({"X": chunks, "columns": COLUMNS}, checkpoint=path, checkpoint_seconds=1000)
+            gather({"X": chunks, "inputs": COLUMNS}, checkpoint=path, checkpoint_seconds=1000)
         assert Checkpoint(path).n_rows == DONE * CHUNK  # an error of the source loses nothing
         assert_same(resumable(store_list(table, None), path), table.statistics())
 
@@ -447,7 +447,7 @@ class TestNoRoom:
             raise BrokenOffError
 
         with pytest.raises(OSError, match="No space left"):
-            resumable({"X": chunks, "columns": COLUMNS}, path)
+            resumable({"X": chunks, "inputs": COLUMNS}, path)
         monkeypatch.undo()
         assert Checkpoint(path).n_rows > 0
         assert_same(resumable(store_list(table, None), path), table.statistics())
@@ -539,29 +539,29 @@ class TestAnotherSource:
     def test_other_chunks(self, size, table, tmp_path, path):
         break_off(store_list(table, tmp_path), path)
         with pytest.raises(CheckpointError, match="they are other ones now"):
-            resumable({"X": chunks_of(table, size), "columns": COLUMNS}, path)
+            resumable({"X": chunks_of(table, size), "inputs": COLUMNS}, path)
 
     def test_other_chunks_of_the_same_memory_map(self, table, tmp_path, path):
         break_off(store_memmap(table, tmp_path), path)
         maps = [np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in ("X", "y", "weight", "scale")]
         with pytest.raises(CheckpointError, match="they are other ones now"):
-            resumable({"X": ArraySource(*maps, chunk_rows=CHUNK + 1), "columns": COLUMNS}, path)
+            resumable({"X": ArraySource(*maps, chunk_rows=CHUNK + 1), "inputs": COLUMNS}, path)
 
     def test_another_part_of_the_same_memory_map(self, table, tmp_path, path):
         np.save(tmp_path / "X.npy", table.X)
         np.save(tmp_path / "y.npy", table.y)
         X, y = (np.load(tmp_path / name, mmap_mode="r") for name in ("X.npy", "y.npy"))
-        break_off({"X": ArraySource(X[:300], y[:300], chunk_rows=CHUNK), "columns": COLUMNS}, path)
+        break_off({"X": ArraySource(X[:300], y[:300], chunk_rows=CHUNK), "inputs": COLUMNS}, path)
         for start, step in ((1, 1), (0, -1)):
             rows = slice(start, start + 300) if step == 1 else slice(299, None, -1)
             with pytest.raises(CheckpointError, match="they are other ones now"):
-                resumable({"X": ArraySource(X[rows], y[rows], chunk_rows=CHUNK), "columns": COLUMNS}, path)
+                resumable({"X": ArraySource(X[rows], y[rows], chunk_rows=CHUNK), "inputs": COLUMNS}, path)
 
     def test_a_private_memory_map_is_compared(self, table, tmp_path, path):
         """What was changed in memory alone is not in the file that has a time of change."""
         np.save(tmp_path / "X.npy", table.X)
         X = np.load(tmp_path / "X.npy", mmap_mode="c")
-        stored = {"X": ArraySource(X, table.y, chunk_rows=CHUNK), "columns": COLUMNS}
+        stored = {"X": ArraySource(X, table.y, chunk_rows=CHUNK), "inputs": COLUMNS}
         break_off(stored, path)
         X[3, 0] = 0.5
         with pytest.raises(CheckpointError, match="they are other ones now"):
@@ -589,7 +589,7 @@ class TestAnotherSource:
         y = np.load(tmp_path / "y.npy", mmap_mode="r")
         maps = [np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in ("X", "weight", "scale")]
         with pytest.raises(CheckpointError, match="they are other ones now"):
-            resumable({"X": ArraySource(maps[0], y, *maps[1:], chunk_rows=CHUNK), "columns": COLUMNS}, path)
+            resumable({"X": ArraySource(maps[0], y, *maps[1:], chunk_rows=CHUNK), "inputs": COLUMNS}, path)
 
     @pytest.mark.parametrize(
         ("options", "message"),
@@ -598,8 +598,8 @@ class TestAnotherSource:
             ({"period": (1.5, 2.0, 7.5)}, "another period"),
             ({"backend": "dense"}, "another backend"),
             ({"tolerance": 1e-9}, "another tolerance"),
-            ({"columns": ["c", "a", "a"]}, "another choice of columns"),
-            ({"columns": ["b", "a", "b"]}, "other columns: .*'inputs': .'c', 'a'.*'inputs': .'b', 'a'"),
+            ({"inputs": ["c", "a", "a"]}, "another choice of columns"),
+            ({"inputs": ["b", "a", "b"]}, "other columns: .*'inputs': .'c', 'a'.*'inputs': .'b', 'a'"),
             ({"y": ["second", "first"]}, "other columns: .*'targets'"),
             ({"y": "first"}, "another number of outputs"),
             ({"sample_weight": None}, "other columns: .*'sample_weight': 'weight'.*'sample_weight': None"),
@@ -618,7 +618,7 @@ class TestAnotherSource:
     def test_arrays_with_weights_or_without(self, table, tmp_path, path):
         break_off(store_list(table, None), path)
         with pytest.raises(CheckpointError, match="other columns"):
-            resumable({"X": [chunk[:3] for chunk in chunks_of(table)], "columns": COLUMNS}, path)
+            resumable({"X": [chunk[:3] for chunk in chunks_of(table)], "inputs": COLUMNS}, path)
 
     def test_another_file(self, table, path):
         table.statistics().save(path)
@@ -688,8 +688,8 @@ class TestBadRows:
         bad = [*chunks[:5], change(*chunks[5]), *chunks[6:]]
         expected = SufficientStatistics.from_data(table.X[:, COLUMNS], table.y, SET, period=PERIOD, backend="finufft")
         self.check(
-            lambda: {"X": bad, "columns": COLUMNS},
-            lambda: {"X": chunks, "columns": COLUMNS},
+            lambda: {"X": bad, "inputs": COLUMNS},
+            lambda: {"X": chunks, "inputs": COLUMNS},
             path,
             expected,
             message,
@@ -841,7 +841,7 @@ class TestBadRows:
             raise ConnectionResetError("the database is gone")
 
         self.check(
-            lambda: {"X": chunks, "columns": COLUMNS},
+            lambda: {"X": chunks, "inputs": COLUMNS},
             lambda: store_list(table, None),
             path,
             table.statistics(),
@@ -928,7 +928,7 @@ def test_a_pass_without_a_checkpoint_writes_nothing(table, tmp_path):
 
 
 def test_a_total_that_was_given_is_shown(table, capsys):
-    gather({"X": ChunkSource(chunks_of(table), n_rows=999), "columns": COLUMNS}, progress=True)
+    gather({"X": ChunkSource(chunks_of(table), n_rows=999), "inputs": COLUMNS}, progress=True)
     assert " 33 %  333 rows" in capsys.readouterr().err
 
 

@@ -170,8 +170,8 @@ class TestSizes:
 
 def test_a_boolean_is_no_position():
     chunks = [(np.hstack([X, X]), Y)]
-    with pytest.raises(ValueError, match="There is no column True"):
-        SufficientStatistics.from_source(chunks, SET, period=24.0, columns=[True])
+    with pytest.raises(ValueError, match="There is no input True"):
+        SufficientStatistics.from_source(chunks, SET, period=24.0, inputs=[True])
 
 
 @pytest.mark.parametrize("learn", [None, 5])

@@ -102,7 +102,7 @@ class SufficientStatistics(StoredStatistics):
         y=None,
         sample_weight=None,
         noise_scale=None,
-        columns=None,
+        inputs=None,
         period,
         backend="auto",
         tolerance=None,
@@ -124,7 +124,7 @@ class SufficientStatistics(StoredStatistics):
             Frequencies to cover.
         y, sample_weight, noise_scale : array or str, optional
             Arrays beside an array X; names of the columns of a table.
-        columns : sequence of int or str, optional
+        inputs : sequence of int or str, optional
             Input that feeds each dimension of the torus, by position or name; by default one each.
         period, backend, tolerance, n_threads, device, precision
             See :meth:`from_data`.
@@ -150,10 +150,9 @@ class SufficientStatistics(StoredStatistics):
         >>> SufficientStatistics.from_source(chunks, tensor(2, 3), period=1.0).n_samples
         5000.0
         """
-        names = None if columns is None or not all(isinstance(one, str) for one in columns) else columns
-        inputs = None if names is None else list(dict.fromkeys(names))
-        source = as_source(X, y, sample_weight, noise_scale, inputs)
-        chosen = _input_positions(columns, source, index_set.dimension)
+        named = inputs is not None and all(isinstance(one, str) for one in inputs)
+        source = as_source(X, y, sample_weight, noise_scale, list(dict.fromkeys(inputs)) if named else None)
+        chosen = _input_positions(inputs, source, index_set.dimension)
         name = choose_backend(backend, index_set.frequencies, source.n_rows or _UNKNOWN_ROWS, device)
         empty = cls(
             index_set,
@@ -249,15 +248,15 @@ class SufficientStatistics(StoredStatistics):
         return found
 
 
-def _input_positions(columns, source, dimension):
+def _input_positions(inputs, source, dimension):
     """Positions of the inputs that feed the dimensions of the torus."""
     names = list(source.names or ())
     available = f"the source has {source.n_inputs} input(s)" + (f": {names}" if names else "")
-    columns = range(source.n_inputs) if columns is None else columns
-    if len(columns) != dimension:
-        raise ValueError(f"{dimension} columns are needed, one for each dimension; got {list(columns)}, {available}.")
-    positions = [names.index(one) if one in names else one for one in columns]
+    inputs = range(source.n_inputs) if inputs is None else inputs
+    if len(inputs) != dimension:
+        raise ValueError(f"{dimension} inputs are needed, one for each dimension; got {list(inputs)}, {available}.")
+    positions = [names.index(one) if one in names else one for one in inputs]
     for one in positions:
         if isinstance(one, bool) or not isinstance(one, int | np.integer) or not 0 <= one < source.n_inputs:
-            raise ValueError(f"There is no column {one!r}: {available}.")
+            raise ValueError(f"There is no input {one!r}: {available}.")
     return positions

@@ -78,12 +78,12 @@ BY_NAME = {
     "y": list(TARGETS),
     "sample_weight": "weight",
     "noise_scale": "scale",
-    "columns": [NAMES[column] for column in COLUMNS],
+    "inputs": [NAMES[column] for column in COLUMNS],
 }
 
 
 def store_array(table, folder):
-    return {"X": ArraySource(*table.arrays(), chunk_rows=CHUNK), "columns": COLUMNS}
+    return {"X": ArraySource(*table.arrays(), chunk_rows=CHUNK), "inputs": COLUMNS}
 
 
 def store_memmap(table, folder):
@@ -93,7 +93,7 @@ def store_memmap(table, folder):
         np.save(path, array)
         touch(path)
         maps.append(np.load(path, mmap_mode="r"))
-    return {"X": ArraySource(*maps, chunk_rows=CHUNK), "columns": COLUMNS}
+    return {"X": ArraySource(*maps, chunk_rows=CHUNK), "inputs": COLUMNS}
 
 
 def store_zarr(table, folder):
@@ -101,7 +101,7 @@ def store_zarr(table, folder):
         zarr.create_array(str(folder / f"{name}.zarr"), data=array, chunks=(CHUNK, *array.shape[1:]), overwrite=True)
         for name, array in zip(("X", "y", "weight", "scale"), table.arrays(), strict=True)
     ]
-    return {"X": ArraySource(*arrays, chunk_rows=CHUNK), "columns": COLUMNS}
+    return {"X": ArraySource(*arrays, chunk_rows=CHUNK), "inputs": COLUMNS}
 
 
 def chunks_of(table, size=CHUNK):
@@ -109,21 +109,21 @@ def chunks_of(table, size=CHUNK):
 
 
 def store_list(table, folder):
-    return {"X": chunks_of(table), "columns": COLUMNS}
+    return {"X": chunks_of(table), "inputs": COLUMNS}
 
 
 def store_generator(table, folder):
-    return {"X": (chunk for chunk in chunks_of(table)), "columns": COLUMNS}
+    return {"X": (chunk for chunk in chunks_of(table)), "inputs": COLUMNS}
 
 
 def store_function(table, folder):
-    return {"X": lambda: iter(chunks_of(table)), "columns": COLUMNS}
+    return {"X": lambda: iter(chunks_of(table)), "inputs": COLUMNS}
 
 
 def store_frames(table, folder):
     chunks = [table.rows(start, start + CHUNK).frame() for start in range(0, len(table), CHUNK)]
     parts = [(one[list(NAMES)], one[list(TARGETS)], one["weight"], one["scale"]) for one in chunks]
-    return {"X": parts, "columns": BY_NAME["columns"]}
+    return {"X": parts, "inputs": BY_NAME["inputs"]}
 
 
 def store_parquet(table, folder):

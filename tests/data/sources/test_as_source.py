@@ -101,7 +101,7 @@ def test_what_is_streamed(tmp_path, monkeypatch):
 
 def open_store(kind, table, folder):
     stored = STORES[kind](table, folder)
-    return as_source(**{name: value for name, value in stored.items() if name != "columns"})
+    return as_source(**{name: value for name, value in stored.items() if name != "inputs"})
 
 
 @pytest.mark.parametrize("kind", STORES)
