@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve, eigh, solve_triangular
+from scipy.linalg import eigh, solve_triangular
 from scipy.linalg.lapack import dpocon
 
 from torusgp.engine.inference import LinearStatistics
@@ -122,13 +122,20 @@ class Moments:
         return self.log_density, self.square, self.n_values
 
     def posterior(self, variances: Array) -> tuple[Array, Array]:
-        """Posterior mean and covariance of the weights, given their prior variances."""
-        root = np.sqrt(variances)
-        whole = root[:, None] * self.precision * root
+        """Posterior of the weights, given their prior variances.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_columns,)
+        root : ndarray of shape (n_columns, n_columns)
+            Its product with its transpose is the covariance.
+        """
+        scale = np.sqrt(variances)
+        whole = scale[:, None] * self.precision * scale
         whole[np.diag_indices_from(whole)] += 1.0
-        factor = cho_factor(whole, lower=True)
-        covariance = root[:, None] * cho_solve(factor, np.eye(len(root))) * root
-        return covariance @ self.linear_term, covariance
+        lower = np.linalg.cholesky(whole)
+        root = scale[:, None] * solve_triangular(lower, np.eye(len(scale)), lower=True).T
+        return root @ (root.T @ self.linear_term), root
 
     def take(self, columns: NDArray[np.int64]) -> Moments:
         """Of some of the columns: the weights of the others are zero."""

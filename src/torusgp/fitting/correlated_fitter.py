@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 
 from torusgp.engine.moments import Moments, noise_gram
 from torusgp.engine.series import Autocovariance, TimeGrid, lagged_products, longest_lag, summed_products
@@ -41,7 +40,6 @@ _SOKAL = 5.0  # correlation times over which a correlation time is summed up
 _FEWEST_LAGS = 16
 _SIGNIFICANT = 3.0  # standard errors from which a ratio of variances shows that rows are not independent
 _LARGER = 100.0  # factor by which the noise of moments may be larger than blocks left out show
-_NEGLIGIBLE = 1e-8  # of the largest variance of a direction
 
 
 class CorrelatedFitter(Fitter):
@@ -269,23 +267,18 @@ def left_out_residuals(columns: SeriesColumns, series: Series, noise: Autocovari
     unknown, products = 0.0, np.zeros(longest_lag(len(result)))
     for fold, part in zip(folds, parts, strict=True):
         others = [one - own for one, own in zip(whole, part, strict=True)]
-        mean, covariance = moments(*others).posterior(variances)
-        unknown += float(np.sum(part[0] * covariance))
+        mean, root = moments(*others).posterior(variances)
         own, targets = columns(fold), columns.targets(fold)
         result[fold], seen[fold] = targets - own @ mean, targets - own @ weights
-        products += summed_products(own @ _spread(covariance), series.grid.take(fold), len(products))
+        # a matrix whose product with its transpose is the covariance of what is not known of these rows
+        rows = own @ root
+        unknown += float(np.sum(rows**2))
+        products += summed_products(rows, series.grid.take(fold), len(products))
     # what is not known of the function adds to residuals of rows left out, and lowers those of the others
     total = float(np.sum(result**2))
     squares = max(total - unknown, float(np.sum(seen**2)))
     share = float(np.clip((total - squares) / unknown, 0.0, 1.0)) if unknown > 0 else 0.0
     return Residuals(result, squares / len(result), (share * unknown, share * products))
-
-
-def _spread(covariance: Array) -> Array:
-    """A matrix whose product with its transpose is a covariance, but for directions of next to no variance."""
-    values, vectors = eigh(covariance)
-    kept = values > _NEGLIGIBLE * max(values[-1], 0.0)
-    return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
 
 
 def is_correlated(residuals: Array) -> bool:
