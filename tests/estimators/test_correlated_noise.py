@@ -6,7 +6,7 @@ import pytest
 from scipy.signal import lfilter
 from sklearn.base import clone
 
-from torusgp import Category, Circle, CorrelatedNoise, Line, Slope, TorusGPRegressor
+from torusgp import ARNoise, Category, Circle, CorrelatedNoise, Line, Slope, TorusGPRegressor
 
 WEEK = Circle("time", 7.0)
 
@@ -236,6 +236,15 @@ def test_many_axes_that_interact_get_frequencies_that_the_data_choose():
         ({"noise": "pink"}, {}, "noise must be one of"),
         ({"noise": 3}, {}, "noise must be one of"),
         ({"noise": CorrelatedNoise(autocovariance=[-1.0])}, {}, "autocovariance must be"),
+        ({"noise": CorrelatedNoise(autocovariance={"a": 1})}, {}, "autocovariance must be"),
+        ({"noise": CorrelatedNoise(autocovariance=[True])}, {}, "autocovariance must be"),
+        ({"noise": ARNoise(coefficients={"a": 1})}, {}, "coefficients must be finite numbers"),
+        (
+            {"noise": CorrelatedNoise(time=())},
+            {},
+            r"time must be the name or the position of an input, or None, got \(\)",
+        ),
+        ({"noise": ARNoise(time=True)}, {}, "time must be the name or the position of an input, or None, got True"),
         ({"noise": CorrelatedNoise(time="date")}, {}, "'date', but the inputs are"),
         ({"noise": CorrelatedNoise(time=4)}, {}, "input 4, but there are 1"),
     ],

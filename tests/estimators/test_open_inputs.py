@@ -129,6 +129,20 @@ def test_a_stream_refuses_what_its_sample_did_not_show(monkeypatch):
         (lambda: Circle("hour", -1), "period must be a positive finite number, got -1"),
         (lambda: Circle(True, 24), "name or the position of a column, got True"),
         (lambda: Circle("hour", 24, length_scale_bounds=(2, 1)), "length_scale_bounds must be two positive numbers"),
+        (lambda: Circle("hour", np.zeros(2)), "period must be a positive finite number"),
+        (lambda: Circle("hour", 1 + 1j), "period must be a positive finite number"),
+        (lambda: Circle("hour", 24, length_scale=None), "length_scale must be a positive finite number, got None"),
+        (lambda: Circle("hour", 24, length_scale_bounds=None), "length_scale_bounds must be two positive numbers"),
+        (lambda: Circle("hour", 24, name=3), "name must be text or None, got 3"),
+        (lambda: Slope("hour", learned="yes"), "learned must be True or False, got 'yes'"),
+        (lambda: Category("shop", correlation_bounds=()), "correlation_bounds must be two positive numbers"),
+        (lambda: Category("shop", correlation_bounds=("a", "b")), "correlation_bounds must be two positive numbers"),
+        (lambda: Category("shop", correlation_bounds=[0.5, 1.0]), r"correlation_bounds must lie in \(0, 1\)"),
+        (lambda: Category("shop", levels="abc"), "levels must be a sequence of the values of the category, got 'abc'"),
+        (lambda: Lattice((0, 1), [1.0]), "cell must have 2 vectors of 2 entries"),
+        (lambda: Lattice((0, 1), "text"), "period must be numbers"),
+        (lambda: Lattice((0, 1), "auto", cell_bounds="loose"), "cell_bounds must be 'free', 'fixed' or None"),
+        (lambda: (Circle(0, 24) * Line(1)).limited(0), "max_interaction must be a positive integer or None, got 0"),
         (lambda: Circle("hour", "auto", period_bounds="fixed"), "cannot be fixed"),
         (lambda: Line("x", "rational_quadratic"), "cannot be used on a Line.*sums of lines"),
         (lambda: Line("x", range=(3, 1)), r"range must be two finite numbers.*got \(3, 1\)"),
@@ -147,6 +161,13 @@ def test_a_stream_refuses_what_its_sample_did_not_show(monkeypatch):
 def test_a_wrong_part_is_named(make, words):
     with pytest.raises(ValueError, match=words):
         make()
+
+
+def test_bounds_in_lists_are_bounds():
+    shared = Category("shop", correlation_bounds=[0.2, 0.8])
+    assert shared.length_scale_bounds == pytest.approx((0.25, 4.0))  # odds, as of a tuple
+    assert Circle("hour", 24, period_bounds=[23, 25]).learns_period
+    assert Circle("hour", 24, period_bounds=np.array([23, 25])).learns_period
 
 
 def test_without_kernel_and_period_every_input_is_a_line():

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.fuzz import archives, commands, inputs, models, processes
+from tests.fuzz import archives, commands, functions, inputs, models, processes
 from tests.fuzz.verdicts import FindingError
 
 # Share of the time of each kind.
@@ -31,6 +31,7 @@ KINDS = {
     "kills": 1,
     "pairs": 1,
     "full disk": 1,
+    "functions": 1,
 }
 
 
@@ -50,6 +51,7 @@ def make_attacks(folder):
         "kills": lambda rng: processes.killed(folder / "processes", rng),
         "pairs": lambda rng: processes.paired(folder / "processes", rng),
         "full disk": lambda rng: processes.full_disk(folder / "processes", rng),
+        "functions": functions.case,
     }
 
 

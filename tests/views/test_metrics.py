@@ -21,6 +21,13 @@ def test_std_must_be_positive(std):
         mean_negative_log_loss([0.0, 0.0], [0.0, 0.0], [1.0, std])
 
 
+@pytest.mark.parametrize("wrong", [{}, len, "text", [], [np.nan], [np.inf], [[1.0], [2.0, 3.0]], None])
+@pytest.mark.parametrize("name", ["y_true", "y_mean"])
+def test_what_holds_no_numbers_is_named(name, wrong):
+    with pytest.raises((ValueError, TypeError), match=rf"{name} must (hold|be)|Shapes must agree"):
+        mean_negative_log_loss(**({"y_true": [0.0], "y_mean": [0.0], "y_std": [1.0]} | {name: wrong}))
+
+
 def test_shapes_must_agree():
     with pytest.raises(ValueError, match=r"Shapes must agree, got y_true \(2,\), y_mean \(2, 1\)"):
         mean_negative_log_loss(np.zeros(2), np.zeros((2, 1)), np.ones(2))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from torusgp.checks import is_real
 from torusgp.kernels.checks import check_positive_array
 
 
@@ -87,25 +88,38 @@ def check_noise(noise: Any) -> Noise:
                 )
         return noise
     if isinstance(noise, CorrelatedNoise):
-        if noise.autocovariance is not None:
-            values = np.asarray(noise.autocovariance, dtype=float)
-            if values.ndim != 1 or not len(values) or not np.isfinite(values).all() or not values[0] > 0:
-                raise ValueError(
-                    f"autocovariance must be finite numbers from lag zero on, the first positive, got {values!r}."
-                )
+        known = noise.autocovariance
+        if known is not None and not (_are_finite(known) and np.asarray(known)[0] > 0):
+            raise ValueError(
+                f"autocovariance must be finite numbers from lag zero on, the first positive, got {known!r}."
+            )
+        _check_time(noise.time)
         return noise
     if isinstance(noise, ARNoise):
         is_count = isinstance(noise.order, int | np.integer) and not isinstance(noise.order, bool) and noise.order >= 1
         if not (is_count or (isinstance(noise.order, str) and noise.order == "auto")):
             raise ValueError(f"order must be a positive whole number or 'auto', got {noise.order!r}.")
+        _check_time(noise.time)
         if noise.coefficients is not None:
-            values = np.asarray(noise.coefficients, dtype=float)
-            if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
+            if not _are_finite(noise.coefficients):
                 raise ValueError(f"coefficients must be finite numbers, got {noise.coefficients!r}.")
+            values = np.asarray(noise.coefficients, dtype=float)
             if np.abs(np.roots(np.append(1.0, -values))).max() >= 1:
                 raise ValueError(f"coefficients={values.tolist()} are not those of a stationary process.")
         return noise
     raise ValueError(f"noise must be one of {list(_NAMES)}, WhiteNoise, CorrelatedNoise or ARNoise, got {noise!r}.")
+
+
+def _are_finite(values: Any) -> bool:
+    """Whether something is a vector of finite numbers, with one at least."""
+    array = np.asarray(values, dtype=object)
+    return array.ndim == 1 and array.size > 0 and all(is_real(one) and np.isfinite(one) for one in array)
+
+
+def _check_time(time: Any) -> None:
+    is_position = isinstance(time, int | np.integer) and not isinstance(time, bool)
+    if time is not None and not is_position and not isinstance(time, str):
+        raise ValueError(f"time must be the name or the position of an input, or None, got {time!r}.")
 
 
 def time_position(noise: TimeNoise, names: tuple[str, ...]) -> int:
@@ -115,7 +129,7 @@ def time_position(noise: TimeNoise, names: tuple[str, ...]) -> int:
             raise ValueError(f"The time of rows is {noise.time!r}, but the inputs are {list(names)}.")
         return names.index(noise.time)
     if noise.time is not None:
-        position = int(noise.time)
+        position = noise.time
         if not -len(names) <= position < len(names):
             raise ValueError(f"The time of rows is input {position}, but there are {len(names)} inputs.")
         return position % len(names)

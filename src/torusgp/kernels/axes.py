@@ -12,10 +12,12 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from torusgp.kernels.checks import check_family
+from torusgp.checks import check_count, check_flag, is_real
+from torusgp.kernels.checks import check_family, check_period
 from torusgp.kernels.spectra import Heat, Matern, Spectrum, SquaredExponential, TorusMatern
 
 Input = str | int
+_CELL_BOUNDS = ("free", "fixed")
 Bounds = tuple[float, float] | Literal["fixed"] | None
 
 
@@ -109,13 +111,13 @@ class Circle(Factor):
 
     def __post_init__(self) -> None:
         _check_input(self.input)
-        if self.period != "auto":
+        if not isinstance(self.period, str) or self.period != "auto":
             _check_positive(self.period, "period", self)
         elif isinstance(self.period_bounds, str):
             raise ValueError(f"{self!r}: a period that is to be found cannot be fixed; give its number.")
         _check_phase_family(self)
         _check_scale(self)
-        _check_bounds(self.period_bounds, "period_bounds", self)
+        _check_bounds("period_bounds", self)
 
     @property
     def learns_period(self) -> bool:
@@ -206,9 +208,12 @@ class Category(Factor):
         _check_input(self.input)
         if not (_is_number(self.correlation) and 0 <= self.correlation < 1):
             raise ValueError(f"correlation must lie in [0, 1), got {self.correlation!r}.")
-        bounds = self.correlation_bounds
-        if isinstance(bounds, tuple) and not 0 < bounds[0] <= bounds[1] < 1:
-            raise ValueError(f"correlation_bounds must lie in (0, 1), the lower one first, got {bounds!r}.")
+        _check_bounds("correlation_bounds", self)
+        if isinstance(self.correlation_bounds, tuple) and not self.correlation_bounds[1] < 1:
+            raise ValueError(f"correlation_bounds must lie in (0, 1), got {self.correlation_bounds!r}.")
+        if self.levels is not None and (isinstance(self.levels, str | bytes) or np.ndim(self.levels) != 1):
+            raise ValueError(f"levels must be a sequence of the values of the category, got {self.levels!r}.")
+        _check_variance_and_name(self)
 
     @property
     def length_scale(self) -> float:  # type: ignore[override]
@@ -264,6 +269,12 @@ class Lattice(Factor):
         for one in self.inputs:
             _check_input(one)
         object.__setattr__(self, "inputs", tuple(self.inputs))
+        if not (isinstance(self.cell, str) and self.cell == "auto"):
+            shape, dimension = np.shape(check_period(self.cell)), len(self.inputs)
+            if shape != (dimension, dimension):
+                raise ValueError(f"cell must have {dimension} vectors of {dimension} entries, got {self.cell!r}.")
+        if not (self.cell_bounds is None or (isinstance(self.cell_bounds, str) and self.cell_bounds in _CELL_BOUNDS)):
+            raise ValueError(f"cell_bounds must be 'free', 'fixed' or None, got {self.cell_bounds!r}.")
         check_family(self.family)
         _check_scale(self)
 
@@ -302,8 +313,8 @@ class Slope(Expression):
 
     def __post_init__(self) -> None:
         _check_input(self.input)
-        if self.variance is not None:
-            _check_positive(self.variance, "variance", self)
+        check_flag(self.learned, "learned")
+        _check_variance_and_name(self)
 
     @property
     def terms(self) -> tuple[Product | Slope, ...]:
@@ -339,9 +350,9 @@ class Product(Expression):
         given = [factor.variance for factor in self.factors if factor.variance is not None]
         if self.variance is None and given:
             object.__setattr__(self, "variance", float(np.prod(given)))
-        if self.variance is not None:
-            _check_positive(self.variance, "variance", self)
-        _check_bounds(self.variance_bounds, "variance_bounds", self)
+        _check_variance_and_name(self)
+        _check_bounds("variance_bounds", self)
+        check_count(self.max_interaction, "max_interaction", optional=True)
         used = [one for factor in self.factors for one in _axis_keys(factor)]
         for one in used:
             if used.count(one) > 1:
@@ -435,7 +446,7 @@ def _axis_keys(factor: Factor) -> list[tuple[Any, ...]]:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(np.isfinite(value))
+    return is_real(value) and bool(np.isfinite(value))
 
 
 def _pair(bounds: Any) -> tuple[float, float] | None:
@@ -455,15 +466,24 @@ def _check_positive(value: Any, name: str, where: Any) -> None:
 
 
 def _check_scale(factor: Factor) -> None:
-    if factor.length_scale is not None:
+    if factor.length_scale is not None or not isinstance(factor, Line):
         _check_positive(factor.length_scale, "length_scale", factor)
-    if factor.variance is not None:
-        _check_positive(factor.variance, "variance", factor)
-    _check_bounds(factor.length_scale_bounds, "length_scale_bounds", factor)
+    _check_variance_and_name(factor)
+    _check_bounds("length_scale_bounds", factor)
 
 
-def _check_bounds(bounds: Any, name: str, where: Any) -> None:
-    if bounds is None or (isinstance(bounds, str) and bounds == "fixed"):
+def _check_variance_and_name(part: Any) -> None:
+    if part.variance is not None:
+        _check_positive(part.variance, "variance", part)
+    if part.name is not None and not isinstance(part.name, str):
+        raise ValueError(f"name must be text or None, got {part.name!r} in a {type(part).__name__}.")
+
+
+def _check_bounds(name: str, where: Any) -> None:
+    """Raise unless bounds are good; a list becomes a tuple, by which bounds are known from words."""
+    bounds = getattr(where, name)
+    may_be_none = type(where).__dataclass_fields__[name].default is None
+    if (bounds is None and may_be_none) or (isinstance(bounds, str) and bounds == "fixed"):
         return
     pair = _pair(bounds)
     if pair is None or not 0 < pair[0] <= pair[1]:
@@ -471,6 +491,7 @@ def _check_bounds(bounds: Any, name: str, where: Any) -> None:
             f"{name} must be two positive numbers, the lower one first, or 'fixed', got {bounds!r} in a "
             f"{type(where).__name__}."
         )
+    object.__setattr__(where, name, pair)
 
 
 def _check_phase_family(factor: Factor) -> None:

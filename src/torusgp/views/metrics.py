@@ -3,6 +3,8 @@
 import numpy as np
 from scipy.special import ndtr
 
+from torusgp.checks import check_numbers
+
 
 def mean_negative_log_loss(y_true, y_mean, y_std):
     r"""Mean negative log density of observations under normal predictions.
@@ -26,12 +28,28 @@ def mean_negative_log_loss(y_true, y_mean, y_std):
     >>> bool(np.isclose(mean_negative_log_loss([0.0], [0.0], [1.0]), 0.5 * np.log(2 * np.pi)))
     True
     """
-    y_true, y_mean, y_std = (np.asarray(values, dtype=float) for values in (y_true, y_mean, y_std))
+    given = {"y_true": y_true, "y_mean": y_mean, "y_std": y_std}
+    y_true, y_mean, y_std = (_to_numbers(values, name) for name, values in given.items())
     if not y_true.shape == y_mean.shape == y_std.shape:
         raise ValueError(f"Shapes must agree, got y_true {y_true.shape}, y_mean {y_mean.shape}, y_std {y_std.shape}.")
     if not (y_std > 0).all():
         raise ValueError(f"y_std must be positive, its smallest value is {y_std.min()!r}.")
+    for name, array in {"y_true": y_true, "y_mean": y_mean, "y_std": y_std}.items():
+        if not np.isfinite(array).all():
+            raise ValueError(f"{name} must hold finite numbers, got {array!r}.")
     return float(np.mean(0.5 * np.log(2 * np.pi * y_std**2) + (y_true - y_mean) ** 2 / (2 * y_std**2)))
+
+
+def _to_numbers(values, name):
+    """An array of numbers, of which there is one at least; else raise."""
+    check_numbers(values, name)
+    try:
+        array = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must hold numbers, got {values!r}.") from None
+    if not array.size:
+        raise ValueError(f"{name} must hold one number at least, got {values!r}.")
+    return array
 
 
 def mean_negative_log_loss_scorer(estimator, X, y):

@@ -125,6 +125,8 @@ def test_unequal_families_and_short_length_scales():
             lambda: adaptive(TorusKernel(length_scale=[1, 2], period=1.0), 10, dimension=3),
             "of length 2 cannot describe 3 periodic",
         ),
+        (lambda: adaptive(TorusKernel(period=1.0), 9, dimension=np.zeros(0)), "dimension must be a positive integer"),
+        (lambda: adaptive(TorusKernel(period=1.0), 9, dimension=2, sign_symmetric="no"), "sign_symmetric must be True"),
         (lambda: adaptive(TorusKernel(period=1.0), 0, dimension=2), "n_components.*0"),
         (lambda: adaptive(TorusKernel(period=1.0), 9, dimension=2, max_interaction=0), "max_interaction.*0"),
         (lambda: adaptive(TorusKernel(Heat("cartesian"), 1.0, np.eye(2)), 9, max_interaction=1), "max_interaction"),
@@ -134,6 +136,12 @@ def test_unequal_families_and_short_length_scales():
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("kernel", [None, 3, "text", [], TorusKernel])
+def test_what_is_no_kernel_is_named(kernel):
+    with pytest.raises(TypeError, match="kernel must be a TorusKernel, got"):
+        adaptive(kernel, 9)
 
 
 def test_a_cartesian_kernel_of_scalars_takes_the_dimension_asked_for():

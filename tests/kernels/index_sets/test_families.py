@@ -13,6 +13,7 @@ from torusgp.kernels.index_sets import (
     euclidean,
     hyperbolic_cross,
     lp_ball,
+    named_set,
     tensor,
     total_order,
 )
@@ -148,6 +149,11 @@ def test_many_dimensions_cost_no_grid(dimension):
             (partial(energy_norm_hyperbolic_cross, 2, 3, sparsity=bad), rf"sparsity must be in \[0, 1\), got {bad!r}")
             for bad in (-0.1, 1, 1.5, np.nan, "half", None)
         ],
+        (lambda: named_set("auto", 2, 9), "name must be one of 'tensor', .* got 'auto'"),
+        (lambda: named_set([], 2, 9), r"name must be one of 'tensor', .* got \[\]"),
+        (lambda: euclidean(2, 1e300), r"radius=1e\+300 gives a set too large"),
+        (lambda: tensor(2, 1e300), r"radius=1e\+300 gives a set too large"),
+        (lambda: lp_ball(2, 1e100, p=9, weights=1e-99), r"radius=1e\+100 gives a set too large"),
         (lambda: tensor(1, 1e9), r"radius=1000000000\.0 gives a set too large"),
     ],
 )

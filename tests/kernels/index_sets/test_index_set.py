@@ -18,6 +18,12 @@ orthants = hnp.arrays(
 ).map(lambda rows: np.unique(np.vstack([np.zeros_like(rows[:1]), rows]), axis=0))
 
 
+@pytest.mark.parametrize("wrong", [[[0, 1]], np.zeros(2, int), np.zeros((1, 2)), None, 3])
+def test_frequencies_that_are_no_matrix_of_integers_are_named(wrong):
+    with pytest.raises(TypeError, match="frequencies must be a matrix of integers, got"):
+        IndexSet(wrong, None)
+
+
 @given(indices=orthants)
 def test_expansion_holds_one_of_each_pair_of_sign_changes(indices):
     signed = expand_signs(indices)

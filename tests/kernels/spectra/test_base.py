@@ -9,7 +9,7 @@ from sklearn.gaussian_process import kernels as sklearn_kernels
 
 from tests import oracles
 from tests.conftest import TOLERANCE, label
-from torusgp.kernels.spectra import Heat, Matern, RationalQuadratic, SquaredExponential, TorusMatern, Warped
+from torusgp.kernels.spectra import Heat, Levels, Matern, RationalQuadratic, SquaredExponential, TorusMatern, Warped
 
 
 def cauchy(distance):
@@ -162,6 +162,10 @@ def test_n_terms_is_the_smallest_number_that_suffices(family, length_scale, tole
         (lambda: Matern("rough"), "nu must be .* got 'rough'"),
         (lambda: TorusMatern(np.inf), "nu must be .* got inf"),
         (lambda: RationalQuadratic(0.0), r"alpha must be .* got 0\.0"),
+        (lambda: RationalQuadratic(1e-300), r"alpha must lie between 0\.01 and 1e\+06, got 1e-300"),
+        (lambda: RationalQuadratic(1e7), r"alpha must lie between 0\.01 and 1e\+06, got 10000000\.0"),
+        (lambda: Levels(3, [1]), r"shared must be True or False, got \[1\]"),
+        (lambda: Heat(np.zeros(2)), "metric must be 'phase' or 'cartesian'"),
         (lambda: Heat("euclidean"), "metric must be 'phase' or 'cartesian', got 'euclidean'"),
         (lambda: Warped(3), "function must be callable, got 3"),
         (lambda: Warped(lambda distance: 2 - distance), r"function\(0\) must be 1, got .*2\.0"),

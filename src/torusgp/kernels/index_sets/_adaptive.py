@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from torusgp.checks import check_count
+from torusgp.checks import check_count, check_flag
 from torusgp.kernels.index_sets._ball import RELATIVE_TOLERANCE, Ball, n_columns, new_groups
 from torusgp.kernels.index_sets._index_set import IndexSet, expand_signs, half_space
 from torusgp.kernels.lattices import lattice_points
@@ -43,6 +43,10 @@ def adaptive(kernel, n_components, *, dimension=None, max_interaction=None, sign
     """
     budget = check_count(n_components, "n_components")
     n_pairs = (budget - 1) // 2
+    if isinstance(kernel, type) or not hasattr(kernel, "largest"):
+        raise TypeError(f"kernel must be a TorusKernel, got {kernel!r}.")
+    check_count(dimension, "dimension", optional=True)
+    check_flag(sign_symmetric, "sign_symmetric")
     largest = kernel.largest(budget)
     if largest is not None:  # a sum of products
         if max_interaction is not None or sign_symmetric:

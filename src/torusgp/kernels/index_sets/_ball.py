@@ -7,7 +7,7 @@ import numpy as np
 from torusgp.checks import check_count
 
 RELATIVE_TOLERANCE = 1e-10  # rounding must neither drop a member on the boundary nor split a tie
-_MAX_ENTRIES = 4 * 10**8  # entries of an index array: 3 GiB
+MAX_ENTRIES = 4 * 10**8  # entries of an index array: 3 GiB
 
 
 class Ball(ABC):
@@ -62,7 +62,7 @@ class Ball(ABC):
                 counts = self._choices(here, axis, self._depth - order, loose)
                 total = int(counts.sum())
                 size += total
-                if size * self.dimension > _MAX_ENTRIES:
+                if size * self.dimension > MAX_ENTRIES:
                     return None
                 if not total:
                     continue

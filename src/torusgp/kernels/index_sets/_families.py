@@ -3,7 +3,7 @@
 import numpy as np
 
 from torusgp.checks import check_count
-from torusgp.kernels.index_sets._ball import RELATIVE_TOLERANCE, Ball, largest_fitting
+from torusgp.kernels.index_sets._ball import MAX_ENTRIES, RELATIVE_TOLERANCE, Ball, largest_fitting
 from torusgp.kernels.index_sets._checks import check_radius, check_weights
 from torusgp.kernels.index_sets._index_set import IndexSet, expand_signs
 
@@ -174,7 +174,11 @@ def _build(ball, radius, n_components, name):
             f"Give exactly one of radius and n_components; got radius={radius!r} and n_components={n_components!r}."
         )
     if radius is not None:
-        indices = ball.members(check_radius(radius, ball.smallest_radius))
+        reach = check_radius(radius, ball.smallest_radius) * ball.gamma.max(initial=0.0)  # largest frequency
+        try:
+            indices = ball.members(float(radius)) if reach <= MAX_ENTRIES else None
+        except OverflowError:  # a power of the radius is no number
+            indices = None
         if indices is None:
             raise ValueError(f"radius={radius!r} gives a set too large to hold; lower it, or limit max_interaction.")
     else:

@@ -31,9 +31,13 @@ class IndexSet:
     max_interaction: int | None = None
 
     def __post_init__(self):
-        for array in (self.frequencies, self.indices):
-            if array is not None:
-                array.flags.writeable = False
+        for name in ("frequencies", "indices"):
+            array = getattr(self, name)
+            if array is None and name == "indices":
+                continue
+            if not isinstance(array, np.ndarray) or array.ndim != 2 or array.dtype.kind not in "iu":
+                raise TypeError(f"{name} must be a matrix of integers, got {array!r}: build sets by from_frequencies.")
+            array.flags.writeable = False
 
     @property
     def dimension(self):

@@ -49,4 +49,6 @@ def named_set(name, dimension, n_components, *, weights=1.0, max_interaction=Non
     IndexSet
     """
     budget = check_count(n_components, "n_components")
+    if not isinstance(name, str) or name not in _FUNCTIONS:
+        raise ValueError(f"name must be one of {', '.join(map(repr, _FUNCTIONS))}, got {name!r}.")
     return _FUNCTIONS[name](dimension, n_components=budget, weights=weights, max_interaction=max_interaction)

@@ -95,7 +95,7 @@ class IntrinsicSpectrum(Spectrum):
 
 
 def _check_metric(metric):
-    if metric not in ("phase", "cartesian"):
+    if not isinstance(metric, str) or metric not in ("phase", "cartesian"):
         raise ValueError(f"metric must be 'phase' or 'cartesian', got {metric!r}.")
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from torusgp.checks import check_flag
 from torusgp.kernels.spectra._base import Spectrum, check_frequency, check_positive
 
 
@@ -37,6 +38,7 @@ class Levels(Spectrum):
     def __post_init__(self):
         if not isinstance(self.modulus, int | np.integer) or self.modulus < 3 or self.modulus % 2 == 0:
             raise ValueError(f"modulus must be an odd number from 3 on, got {self.modulus!r}.")
+        check_flag(self.shared, "shared")
 
     def _correlation(self, odds):
         return check_positive(odds, "odds") / (1 + odds) if self.shared else 0.0

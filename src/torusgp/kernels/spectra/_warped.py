@@ -22,6 +22,10 @@ _MOST_TABLES = 7  # up to order 4096: beyond, orders are few and far between
 _TABLE_CHUNK = 64
 
 
+_SMALLEST_ALPHA = 0.01  # the integral over length scales is as long as the inverse
+_LARGEST_ALPHA = 1e6
+
+
 def chord(phase):
     """Distance in the plane between two points of the unit circle at these phases."""
     return 2 * np.abs(np.sin(np.asarray(phase, dtype=float) / 2))
@@ -263,14 +267,18 @@ class RationalQuadratic(_GammaMixture):
     Parameters
     ----------
     alpha : float, default=1.0
-        Shape of the mixture of length scales; large values approach :class:`SquaredExponential`.
+        Shape of the mixture of length scales, from 0.01 to 1e6; large values approach :class:`SquaredExponential`.
     """
 
     alpha: float = 1.0
     sign = 1
 
     def __post_init__(self):
-        check_positive(self.alpha, "alpha")
+        if not _SMALLEST_ALPHA <= check_positive(self.alpha, "alpha") <= _LARGEST_ALPHA:
+            raise ValueError(
+                f"alpha must lie between {_SMALLEST_ALPHA:g} and {_LARGEST_ALPHA:g}, got {self.alpha!r}: below, the "
+                "kernel is all but constant; above, use SquaredExponential, its limit."
+            )
 
     @property
     def shape(self):
