@@ -44,5 +44,5 @@ def describe(record):
         [row["section"], row["claim"], row["measured"], f"**{row['verdict']}**", row["reason"]]
         for row in record["rows"]
     ]
-    table = markdown_table(["section", "claim", "measured", "", "where not, why"], lines)
+    table = markdown_table(["section", "claim", "measured", "verdict", "where not, why"], lines)
     return f"Of {len(lines)} claims: {', '.join(counts)}.\n\n{table}"

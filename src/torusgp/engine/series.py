@@ -231,7 +231,7 @@ class Autocovariance:
 
     @cached_property
     def correlation_time(self) -> float:
-        """Rows over which the noise hangs together: the sum of its squared autocorrelations."""
+        """Rows over which the noise is autocorrelated: the sum of its squared autocorrelations."""
         return float(2 * np.sum((self.values / self.variance) ** 2) - 1) if self.variance > 0 else 1.0
 
 

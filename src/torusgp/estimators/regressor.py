@@ -79,8 +79,8 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
     intercept : bool, default=True
         Have a constant with a broad prior, whose error is part of every interval; without, the prior mean is zero.
     likelihood : str or Likelihood, default="normal"
-        How targets follow from the function: "normal", "log_normal" for positive targets with relative errors,
-        "student_t" for outliers, "poisson" and "negative_binomial" for counts, "gamma" for positive targets,
+        Distribution of the targets around the function: "normal", "log_normal" for positive targets with relative
+        errors, "student_t" for outliers, "poisson" and "negative_binomial" for counts, "gamma" for positive targets,
         "bernoulli" for 0 and 1; or an object of :mod:`torusgp.fitting.likelihoods`, whose parameters are then given,
         such as ``StudentT(dof=4)``. But for "normal" and "student_t" the function is on the scale of a logarithm (of
         odds for "bernoulli"), and so are parts and gradients. All but the first two read the rows several times.
@@ -210,7 +210,7 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         gradient_noise_scale: Any = None,
         time: Any = None,
     ) -> Self:
-        """Gather the statistics of the data and learn what is to be learned.
+        """Gather the statistics of the data and learn the hyperparameters.
 
         Data of any size are read in one pass, in memory that their number does not fix: chunks, files, memory maps
         and Dask collections. Where the period is learned and with how many components is then decided on a sample, of

@@ -1,4 +1,4 @@
-"""What may be known of the noise of rows: that they are independent, or how they hang together in time."""
+"""What may be known of the noise of rows: that they are independent, or autocorrelated."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class WhiteNoise:
 
 @dataclass(frozen=True)
 class CorrelatedNoise:
-    """Noise that is correlated in time, with a spectrum that the residuals of blocks left out tell.
+    """Noise that is correlated in time, whose spectrum is estimated from the residuals of blocks left out.
 
     ``noise="correlated"`` is its short form. Each frequency counts as much as the noise at it allows: a drift costs
     evidence at slow frequencies only. Nothing is assumed of the noise but that it is stationary.

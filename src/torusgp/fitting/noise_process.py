@@ -122,7 +122,7 @@ class NoiseProcess:
         return after + self.gain(times) @ (self.residuals[:, None] - before)
 
     def sample_paths(self, times: Any, n_samples: int, random_state: np.random.RandomState) -> tuple[Array, Array]:
-        """Paths of the noise at the last rows and at future times that know nothing of the residuals.
+        """Paths of the noise at the last rows and at future times, independent of the residuals.
 
         Returns
         -------

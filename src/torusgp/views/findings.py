@@ -162,7 +162,7 @@ class Findings:
 
     @property
     def problems(self) -> tuple[Finding, ...]:
-        """What has to be mended."""
+        """What has to be corrected."""
         return tuple(one for one in self.findings if one.level == PROBLEM)
 
     @property

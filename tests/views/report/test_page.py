@@ -157,6 +157,17 @@ class TestRegressors:
         assert "on 100 rows that it had not seen" in text
         assert " m)" in text
 
+    def test_an_input_without_effect_is_named_and_not_drawn(self, tmp_path):
+        rng = np.random.default_rng(0)
+        X = np.column_stack([rng.uniform(0, 24, 400), rng.uniform(size=400)])
+        y = np.exp(2 * np.cos(2 * np.pi * X[:, 0] / 24)) + 0.1 * rng.normal(size=400)
+        learn = ("length_scale", "noise_variance")  # the set has no frequency of the line, whose variance is tiny
+        model = TorusGPRegressor(Circle(0, 24) + 1e-9 * Line(1), n_components=15, learn=learn).fit(X, y)
+        write_report(model, tmp_path / "page.html")
+        page = (tmp_path / "page.html").read_text(encoding="utf-8")
+        assert "Without an effect of its own: x1." in page
+        assert "From 0 (" not in str(Text(page))
+
     def test_without_rows_it_says_that_nothing_is_known(self, tmp_path):
         X, y = self.make(n_outputs=2)
         model = TorusGPRegressor(period=[24, 7]).fit(X, y)

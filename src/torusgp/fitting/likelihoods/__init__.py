@@ -1,4 +1,4 @@
-"""How targets follow from the function: one small class for each kind of observation."""
+"""Distributions of targets around the function: one small class for each kind of observation."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def _restored_on_failure(model):
 
 
 class TableModel(FittedTable):
-    """Gaussian-process regression on the columns of a table, which repeat with known or unknown periods.
+    """Gaussian-process regression on the columns of a table, whose inputs are given or chosen by their type.
 
     It is what ``torusgp fit`` and ``torusgp predict`` do, in Python: a :class:`~torusgp.TorusGPRegressor` that knows
     which columns its inputs are, evaluates itself on rows held out, and minds that the noise of neighbouring rows may
@@ -97,7 +97,7 @@ class TableModel(FittedTable):
         noise of a row has the standard deviation ``noise_factor_`` times its own. Predictions of tables that have this
         column have the noise of their rows, others that of a typical row (the root mean square of the rows fitted).
     likelihood : str or Likelihood, default="normal"
-        How the target follows from the function, such as "negative_binomial" for counts; see
+        Distribution of the target around the function, such as "negative_binomial" for counts; see
         :class:`~torusgp.TorusGPRegressor`.
     exposure : str, optional
         Column of exposures of counts: positive numbers. Rates are for each unit of it.

@@ -193,15 +193,18 @@ def parts(subject: Subject) -> dict[str, Any] | None:
     if subject.findings.grade == "worthless" or subject.indices is None:
         return None
     order = sorted(range(len(subject.dimensions)), key=lambda d: -subject.share.get((d,), 0.0))
+    without = [d for d in order if subject.share.get((d,)) == 0]
+    order = [d for d in order if d not in without]
     drawn, left = order[:_MOST_PARTS], order[_MOST_PARTS:]
-    note = f"Not drawn, since they do least: {listed(subject.axis(d).name for d in left)}." if left else ""
+    notes = [f"Not drawn, since they do least: {listed(subject.axis(d).name for d in left)}."] if left else []
+    notes += [f"Without an effect of its own: {listed(subject.axis(d).name for d in without)}."] if without else []
     return {
         "id": "parts",
         "title": "What each input does",
         "intro": "How far the target lies above or below its average as one input changes, averaged over the others: "
         "over the rows, where values do not repeat. Bands contain the true effect with 95 % probability.",
         "charts": [_part(subject, d) for d in drawn],
-        "note": note,
+        "note": " ".join(notes),
     }
 
 
