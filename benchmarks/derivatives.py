@@ -1,4 +1,4 @@
-"""Energies with gradients against energies alone: 10^5 points, three dimensions, 1001 components; seconds of the processor."""
+"""Energies with gradients against energies alone: 10^5 points, three dimensions, 1001 components, processor time."""
 
 import json
 import time

@@ -246,7 +246,7 @@ def figure(label, value, *, at_least=None, at_most=None):
     """One measured number, with what is required of it."""
     value, met = float(value), None
     if at_least is not None or at_most is not None:
-        met = (at_least is None or value >= at_least) and (at_most is None or value <= at_most)
+        met = bool((at_least is None or value >= at_least) and (at_most is None or value <= at_most))  # not NumPy's
     return {"label": label, "value": value, "at_least": at_least, "at_most": at_most, "met": met}
 
 

@@ -406,7 +406,9 @@ function bars(plot, data) {
     holder.textContent = "";
     const width = Math.max(260, plot.clientWidth), longest = Math.max(...data.labels.map((text) => text.length));
     const stacked = 7 * longest > 0.4 * width;  // long names get a line of their own
-    const row = stacked ? 36 : values.length > 16 ? 20 : 26, height = 24 + row * values.length + 24;
+    // few bars share as much as a chart needs to be read
+    const row = stacked ? 36 : values.length > 16 ? 20 : Math.max(26, 64 / values.length);
+    const height = 24 + row * values.length + 24;
     let least = Math.min(0, ...low, ...values), most = Math.max(0, ...high, ...values);
     if (most === least) most = least + 1;
     const left = stacked ? 0 : 8 + 6.8 * longest;
