@@ -153,10 +153,11 @@ def test_a_weight_without_prior_variance_is_as_if_its_column_were_not_there(mode
 def test_the_step_of_the_spectrum_never_lowers_the_evidence(model):
     F, y, prior, noise = model
     statistics, pairs = statistics_of(F, y), np.array([0, 1, 1, 2, 2, 3, 3])
-    values = []
+    values, first = [], Posterior(statistics, prior, noise).log_evidence
     for _ in range(30):
         prior, noise, value = spectrum_step(statistics, prior, noise, pairs)
         values.append(value)
+    assert values[0] == pytest.approx(first, rel=1e-12)
     assert (np.diff(values) > -1e-9).all()
     assert values[-1] > values[0] + 0.1
     np.testing.assert_array_equal(prior[1::2], prior[2::2])
@@ -183,9 +184,11 @@ def test_inexact_statistics_fail_clearly(model):
 
 
 def test_inexactness_compares_rounding_with_the_prior(model):
-    F, y, prior, noise = model
-    found = inference.inexactness(statistics_of(F, y, rounding=1e-6), prior[:, 0], noise[0])
-    assert found == pytest.approx(1e-6 * N * prior[1:, 0].max() / noise[0])
+    F, y, _, noise = model
+    statistics = statistics_of(F, y, rounding=1e-6)
+    prior = np.array([50.0, 0.3, *np.full(COLUMNS - 2, 0.1)])  # the first is the constant, which does not count
+    assert inference.inexactness(statistics, prior, noise[0]) == pytest.approx(1e-6 * N * 0.3 / noise[0])
+    assert inference.inexactness(statistics, prior[:1], noise[0]) == 0.0
 
 
 @pytest.mark.usefixtures("algebra")

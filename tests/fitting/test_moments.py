@@ -5,10 +5,11 @@ import pandas as pd
 import pytest
 
 from torusgp import Circle, CorrelatedNoise, Line, Slope, TorusGPRegressor
+from torusgp.engine import moments as module
 from torusgp.engine.basis import columns as basis_columns
 from torusgp.engine.inference import LinearStatistics, evidence
-from torusgp.engine.moments import RANK_THRESHOLD, Moments
-from torusgp.engine.series import Autocovariance, TimeGrid
+from torusgp.engine.moments import RANK_THRESHOLD, Moments, noise_gram
+from torusgp.engine.series import Autocovariance, TimeGrid, parzen
 from torusgp.fitting.noise_process import log_density
 
 N_LAGS = 600
@@ -66,6 +67,28 @@ def test_posterior_is_that_of_the_function_given_the_moments(kernel, gaps, is_sc
     found, found_spread = model.predict(pd.DataFrame({"time": at}), return_cov=True, include_noise=False)
     assert np.abs(found - mean).max() < 1e-8
     assert np.abs(found_spread - spread).max() < 1e-8
+
+
+@pytest.mark.parametrize("held", [1, 2**26])
+@pytest.mark.parametrize("n_columns", [6, 7])
+def test_the_covariance_of_moments_is_that_of_the_matrix(n_columns, held, monkeypatch):
+    """Whether columns are transformed all at once or a few at a time, and whatever rows are computed at once."""
+    monkeypatch.setattr(module, "_HELD_ENTRIES", held)
+    monkeypatch.setattr(module, "_BATCH", 3)
+    monkeypatch.setattr(module, "_BLOCK_ROWS", 16)
+    rng, asked = np.random.default_rng(0), []
+    F, time = rng.normal(size=(50, n_columns)), np.sort(rng.choice(80, 50, replace=False)).astype(float)
+
+    def columns(rows):
+        asked.append(rows.stop - rows.start)
+        return F[rows]
+
+    found = noise_gram(columns, n_columns, Autocovariance(parzen(20), nugget=0.1), TimeGrid.of(time))
+    distance = np.abs(time[:, None] - time).astype(int)
+    covariance = np.append(parzen(20), np.zeros(80))[distance] + 0.1 * np.eye(50)
+    np.testing.assert_allclose(found, F.T @ covariance @ F, rtol=1e-10, atol=1e-10)
+    assert max(asked) == 16
+    assert len(asked) == (4 if held > 1 else 4 * sum(range(1, -(-n_columns // 3) + 1)))
 
 
 def test_white_noise_gives_the_posterior_and_evidence_of_independent_rows():
