@@ -91,6 +91,26 @@ def test_the_covariance_of_moments_is_that_of_the_matrix(n_columns, held, monkey
     assert len(asked) == (4 if held > 1 else 4 * sum(range(1, -(-n_columns // 3) + 1)))
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e-7])
+@pytest.mark.parametrize("n_repeated", [0, 2])
+def test_moments_are_a_normal_density_of_the_weights(n_repeated, unit):
+    """Also where columns depend on each other, in any unit."""
+    rng = np.random.default_rng(0)
+    F = unit * rng.normal(size=(60, 5))
+    F, y, half = np.hstack([F, F[:, :n_repeated]]), rng.normal(size=60), rng.normal(size=(60, 60))
+    G, S, m = F.T @ F, F.T @ (half @ half.T) @ F, F.T @ y
+    found, inverse = Moments.of(G, m, S), np.linalg.pinv(S, rcond=1e-9, hermitian=True)
+    np.testing.assert_allclose(found.precision, G @ inverse @ G, rtol=1e-7, atol=1e-7 * np.abs(found.precision).max())
+    np.testing.assert_allclose(found.linear_term, G @ inverse @ m, rtol=1e-7)
+    assert found.square == pytest.approx(m @ inverse @ m, rel=1e-7)
+    assert found.n_values == 5
+    variances = rng.uniform(0.5, 2.0, F.shape[1]) / unit**2
+    expected = np.linalg.inv(found.precision + np.diag(1 / variances))
+    mean, covariance = found.posterior(variances)
+    np.testing.assert_allclose(covariance, expected, rtol=1e-8)
+    np.testing.assert_allclose(mean, expected @ found.linear_term, rtol=1e-8)
+
+
 def test_white_noise_gives_the_posterior_and_evidence_of_independent_rows():
     time, y = series()
     white = fitted_model(time, y, "white", noise_variance=0.3)
