@@ -55,6 +55,30 @@ def test_log_densities_are_those_of_scipy(likelihood):
     np.testing.assert_allclose(likelihood.derivatives(y, f, scale).log_density, expected, rtol=1e-10, atol=1e-12)
 
 
+def distribution_of(likelihood, f, scale):
+    """The distribution of an observation given the function, by scipy."""
+    if likelihood.name == "poisson":
+        return stats.poisson(scale * np.exp(f))
+    if likelihood.name == "negative_binomial":
+        return stats.nbinom(1 / likelihood.dispersion, 1 / (1 + likelihood.dispersion * scale * np.exp(f)))
+    if likelihood.name == "gamma":
+        return stats.gamma(likelihood.shape, scale=np.exp(f) / likelihood.shape)
+    if likelihood.name == "bernoulli":
+        return stats.bernoulli(1 / (1 + np.exp(-f)))
+    noise = scale * np.sqrt(likelihood.noise_variance)
+    return stats.norm(f, noise) if likelihood.name == "normal" else stats.t(likelihood.dof, f, noise)
+
+
+@every
+def test_means_variances_and_probabilities_are_those_of_scipy(likelihood):
+    y, f, scale = make_rows(likelihood)
+    expected = distribution_of(likelihood, f, scale)
+    np.testing.assert_allclose(likelihood.function(f, scale), expected.mean(), rtol=1e-10)
+    np.testing.assert_allclose(likelihood.variance(f, scale), expected.var(), rtol=1e-10)
+    for step in (-2.0, -0.5, 0.0, 0.5, 1.0):
+        np.testing.assert_allclose(likelihood.cumulative(y + step, f, scale), expected.cdf(y + step), rtol=1e-9)
+
+
 @every
 def test_derivatives_in_own_parameters(likelihood):
     y, f, scale = make_rows(likelihood)
@@ -170,6 +194,9 @@ def test_log_normal_is_normal_in_the_logarithm():
     y, mean, variance = np.array([2.0]), np.array([0.5]), np.array([0.1])
     expected = stats.lognorm.logpdf(2.0, np.sqrt(0.1 + 0.3), scale=np.exp(0.5))
     assert LogNormal(0.3).log_predictive(y, mean, variance)[0] == pytest.approx(expected)
+    below = stats.lognorm.cdf(2.0, np.sqrt(0.1 + 0.3), scale=np.exp(0.5))
+    assert LogNormal(0.3).cumulative_predictive(y, mean, variance)[0] == pytest.approx(below)
+    assert Normal(0.3).cumulative_predictive(np.log(y), mean, variance)[0] == pytest.approx(below)
 
 
 def test_no_function_gives_no_error():
