@@ -131,6 +131,10 @@ def test_observed_derivatives_are_further_rows_with_noise_of_their_own(model, ou
     differences = central_differences(lambda vector: value(vector).log_evidence, start)
     found = [*by_prior, by_noise, *result.by_derivative_noise]
     np.testing.assert_allclose(found, differences, rtol=1e-6, atol=1e-6)
+    both = np.stack([of_derivatives, of_derivatives], axis=1)
+    whole, first = (Posterior(statistics, prior, noise, both, n_columns=n) for n in (None, 4))
+    assert first.log_evidence == pytest.approx(whole.log_evidence, rel=1e-12)
+    np.testing.assert_allclose(first.weights, whole.weights[:4], rtol=1e-9)
 
 
 @pytest.mark.usefixtures("algebra")

@@ -99,6 +99,7 @@ def test_safe_weights_are_positive_and_bound_the_log_density_from_below(likeliho
     assert (likelihood.safe_weights(y, f, scale) >= 0).all()
     if likelihood.name == "student_t":
         here, weight = likelihood.derivatives(y, f, scale), likelihood.safe_weights(y, f, scale)
+        np.testing.assert_allclose(weight * (y - f), here.first)  # the bound touches on both sides of the target
         for step in (-1.0, 0.3, 2.0):
             bound = here.log_density + here.first * step - weight * step**2 / 2
             assert (likelihood.derivatives(y, f + step, scale).log_density >= bound - 1e-12).all()
@@ -197,6 +198,10 @@ def test_log_normal_is_normal_in_the_logarithm():
     below = stats.lognorm.cdf(2.0, np.sqrt(0.1 + 0.3), scale=np.exp(0.5))
     assert LogNormal(0.3).cumulative_predictive(y, mean, variance)[0] == pytest.approx(below)
     assert Normal(0.3).cumulative_predictive(np.log(y), mean, variance)[0] == pytest.approx(below)
+
+
+def test_noise_of_two_degrees_of_freedom_has_no_variance():
+    assert StudentT(noise_variance=1.0, dof=2.0).variance(np.zeros(1))[0] == np.inf
 
 
 def test_no_function_gives_no_error():
