@@ -25,7 +25,7 @@ OBJECTS = [
     NegativeBinomial(dispersion=0.4),
     Gamma(shape=1.7),
     Bernoulli(),
-    StudentT(noise_variance=0.5, dof=3.0),
+    StudentT(noise_variance=0.5, dof=4.5),
 ]
 every = pytest.mark.parametrize("likelihood", OBJECTS, ids=lambda one: one.name)
 STEP = 1e-5

@@ -145,6 +145,13 @@ def brute_force(kernel, n_pairs):
     return np.array(chosen)
 
 
+def test_only_categories_ask_for_larger_sets():
+    """Of four levels blocks of five frequencies are in or out together: four blocks for each of two terms."""
+    circles = Circle(0, 24) + Circle(1, 7)
+    assert TorusKernel(circles).sum.smallest_size() == 1
+    assert TorusKernel(Circle(0, 24) * Category(2, levels=[0, 1, 2, 3]) + Circle(1, 7)).sum.smallest_size() == 41
+
+
 def test_levels_have_the_coefficients_of_their_kernel():
     for modulus, odds in [(3, 0.5), (7, 2.0), (101, 0.01)]:
         k = np.arange(-(modulus // 2), modulus // 2 + 1)

@@ -105,6 +105,18 @@ def test_coefficients_that_do_not_fall_are_ranked():
     assert kernel.truncation_error(adaptive(kernel, 25)) == pytest.approx(0, abs=1e-12)
 
 
+def test_a_short_length_scale_has_frequencies_without_gaps():
+    kernel = TorusKernel(Matern(0.5), [0.005], period=1.0)
+    assert adaptive(kernel, 301).frequencies[:, 0].tolist() == list(range(151))
+
+
+def test_a_coefficient_far_out_is_found():
+    kernel = TorusKernel(
+        Warped(lambda distance: 0.4 + 0.6 * np.cos(40 * np.arccos(np.clip(1 - distance**2 / 2, -1, 1)))), period=1.0
+    )
+    assert adaptive(kernel, 3, dimension=1).frequencies.tolist() == [[0], [40]]
+
+
 def test_a_family_without_constant_term():
     kernel = TorusKernel(Warped(lambda distance: 1 - distance**2 / 2), period=1.0)  # cos(theta)
     found = adaptive(kernel, 3, dimension=1)
