@@ -225,6 +225,15 @@ def test_a_crafted_table_whose_regressor_has_other_inputs_is_refused_by_name(tmp
         TableModel.load(path)
 
 
+@pytest.mark.parametrize("device", ["text", "", -1, [[]], {}, True, "cuda:x"])
+def test_crafted_sums_of_a_device_which_is_none_are_refused_by_name(tmp_path, device):
+    path = tmp_path / "sums"
+    shutil.copy(Path(__file__).parent / "stored" / "layout_2" / "statistics.npz", path)
+    crafted(path, lambda content, arrays: content.update(device=device))
+    with pytest.raises(ValueError, match=rf"{path} cannot be read: its sums were made on .*, which is no device"):
+        SufficientStatistics.load(path)
+
+
 def test_an_altered_number_is_told_though_checksums_are_right(model, tmp_path):
     path = tmp_path / "model"
     model.save(path)

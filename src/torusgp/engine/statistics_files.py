@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 
 import numpy as np
@@ -15,6 +16,7 @@ from torusgp.kernels.torus import Sharing
 from torusgp.storage.archives import decoding, load_archive, save_archive
 
 _LAYOUT = 1  # version of the file
+_DEVICE = re.compile(r"cpu|cuda(:\d+)?")
 
 
 class StoredStatistics(SummedStatistics):
@@ -140,6 +142,8 @@ def _sharing_of(content):
 def _available_device(content):
     """Backend, device and precision of stored sums; where that device is absent, their arrays serve on the CPU."""
     device, precision = content.get("device"), content.get("precision", "float64")
+    if device is not None and not (isinstance(device, str) and _DEVICE.fullmatch(device)):  # before PyTorch is loaded
+        raise ValueError(f"its sums were made on {device!r}, which is no device.")
     if device is not None and not has_device(device):
         return {"backend": "dense" if content["backend"] == "torch" else content["backend"]}
     return {"backend": content["backend"], "device": device, "precision": precision}
