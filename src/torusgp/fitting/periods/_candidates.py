@@ -53,7 +53,8 @@ class Sinusoids:
                 continue
             fixed = indices[met][:, ~rows] @ basis[~rows, column]
             design = indices[met][:, rows] * weight
-            if np.linalg.matrix_rank(design) == rows.sum():
+            # NumPy 2.0 knows no rank of a matrix without rows
+            if met.any() and np.linalg.matrix_rank(design) == rows.sum():
                 target = (self.frequencies[met, column] - fixed) * weight[:, 0]
                 basis[rows, column] = np.linalg.lstsq(design, target, rcond=None)[0]
         return basis
