@@ -22,7 +22,7 @@ Y = np.stack([SIGNAL + 0.3 * rng.normal(size=30), 5 + 2 * SIGNAL * X[:, 1] + rng
 @pytest.fixture(scope="module")
 def model():
     """Two terms and a plain component, two outputs."""
-    kernel = Circle(0, 1.0) + Line(1, range=(0, 1)) + Slope(0)
+    kernel = Circle(0, 1.0) + Line(1, length_scale=0.15, range=(0, 1)) + Slope(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return TorusGPRegressor(kernel, n_components=61, integrate=True).fit(X, Y)

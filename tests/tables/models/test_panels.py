@@ -98,7 +98,7 @@ class TestPanels:
 
 class TestRepeatedTimes:
     def test_several_series_are_noticed(self, stores):
-        with pytest.warns(UserWarning, match=r"336 of 672 rows .* several series, which 'store' tells .* by='store'"):
+        with pytest.warns(UserWarning, match=r"336 of 672 rows .* which 'store' distinguishes.* by='store'"):
             quick().fit(stores)
 
     def test_rows_that_are_there_twice(self, stores):
