@@ -1,6 +1,6 @@
 """One pass over rows that never are in memory together: its time against that of the bare transforms, and its memory.
 
-Rows are made chunk by chunk, from a random chunk that is moved on, which takes little time; that time is taken off.
+Rows are made chunk by chunk, from a random chunk that is moved on, which takes little time; that time is subtracted.
 Every so often a bare FINUFFT transform of the same chunk takes a turn, with everything prepared for it. Then the same
 rows are read from files of several kinds.
 

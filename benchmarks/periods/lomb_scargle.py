@@ -4,11 +4,11 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 OVERSAMPLING = 10  # frequencies for each 1 / span
-N_HARMONICS = 3  # of the model that is taken off before the second pass
+N_HARMONICS = 3  # of the model that is subtracted before the second pass
 
 
 def two_periods(times, values, min_period, max_period, n_terms):
-    """Best period of the values, then that of what is left after its harmonics are taken off.
+    """Best period of the values, then that of what is left after its harmonics are subtracted.
 
     Every pass examines the whole grid, without approximation, and polishes the highest peak within its neighbours.
     """

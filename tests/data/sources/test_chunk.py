@@ -1,4 +1,4 @@
-"""Chunks of rows: how they are told apart and put together."""
+"""Chunks of rows: how they are distinguished and put together."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Periodograms against least squares and plain sums, and waves taken off one after the other."""
+"""Periodograms against least squares and plain sums, and waves subtracted one after the other."""
 
 import numpy as np
 import pytest
@@ -125,7 +125,7 @@ def test_a_grid_of_frequencies_beyond_memory_is_refused():
         SinusoidFinder(rows, np.array([1e5, 1e5]), constant(rows))
 
 
-# --- columns taken off -------------------------------------------------------------------------------------------
+# --- columns subtracted -----------------------------------------------------------------------------------------
 
 
 def test_what_is_left_is_the_residual_of_least_squares():

@@ -1,4 +1,4 @@
-"""Grids and scattered inputs are told apart, whatever their units and origin."""
+"""Grids and scattered inputs are distinguished, whatever their units and origin."""
 
 import numpy as np
 import pytest

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.browsers import DESKTOP, PHONE, browser, contrasts  # noqa: F401  # one is a fixture
+from tests.browsers import DESKTOP, PHONE, contrasts
 from tests.views.report.cases import CASES, fitted
 
 QUICK = ("periodic", "warnings")
@@ -16,7 +16,7 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture
-def open_page(browser, folder):  # noqa: F811
+def open_page(browser, folder):
     """Opens the page of a case; complaints and requests are collected, and nothing is let out."""
     contexts = []
 
