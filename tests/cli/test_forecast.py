@@ -84,6 +84,7 @@ def test_covariates_come_from_a_table(tmp_path):
         result = run("forecast", model, "--horizon", "24h", *options, "-o", tmp_path / "forecast.csv")
         assert_fails(result, message)
     assert "--future FILE" in run("forecast", model, "--horizon", "24h").stderr
+    assert_fails(run("forecast", model), "'temperature' as input, which must be known after 2024-01-21 23:00")
     frame[505:].drop(columns="demand").to_csv(tmp_path / "gap.csv", index=False)
     result = run("forecast", model, "--horizon", "24h", "--future", tmp_path / "gap.csv")
     assert_fails(result, "gap.csv has no row for 1 of the 24 times to forecast: 2024-01-22 00:00")

@@ -22,7 +22,8 @@ def test_three_commands(folder):
     model, forecast = folder / "sales-model.npz", folder / "forecast.csv"
     result = run("fit", folder / "sales.csv", "--target", "sales", "--components", 101)
     assert result.exit_code == 0
-    assert_fails(run("forecast", model, "--horizon", "4w"), "'promotion' as input, which must be known")
+    for horizon in ((), ("--horizon", "4w")):  # what is missing is said first, not how far to look
+        assert_fails(run("forecast", model, *horizon), "'promotion' as input, which must be known")
     result = run("forecast", model, "--horizon", "4w", "--future", folder / "plan.csv", "-o", forecast)
     assert (result.exit_code, result.stderr) == (0, "")
     written = pd.read_csv(forecast, parse_dates=["date"])

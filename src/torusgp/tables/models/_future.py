@@ -42,16 +42,12 @@ def future_table(table, horizon, future, source=TABLE):
     timeline = _timeline(table)
     needed = [name for name in table.inputs_.columns if name != timeline.column]
     if future is None:
+        if needed:
+            raise TableError(_unknown_future(timeline, horizon, needed))
         if horizon is None:
             raise ValueError(f"Say how far ahead: {word('horizon', '28d')}.")
         times = timeline.after(horizon)
         _tell_closed(timeline, horizon)
-        if needed:
-            raise TableError(
-                f"The model has {_names(needed)} as input{'s' * (len(needed) > 1)}, which must be known for the "
-                f"{len(times)} rows from {_shown(times.iloc[0])} to {_shown(times.iloc[-1])}: give a table that has "
-                f"them, with a column {timeline.column!r} ({word('future')})."
-            )
         return pandas.DataFrame({timeline.column: times.array}), times, TABLE
     frame, source = to_table(future, source)
     frame = numbered(frame, source)
@@ -69,6 +65,18 @@ def future_table(table, horizon, future, source=TABLE):
     _check_values(table, chosen, needed, times, source)
     chosen = chosen.assign(**{timeline.column: times.array})
     return chosen, times, source
+
+
+def _unknown_future(timeline, horizon, needed):
+    """What has to be known of the time to come, and of which times if the horizon says so."""
+    when = f"after {_shown(timeline.last_time)}"
+    if horizon is not None:
+        times = timeline.after(horizon)
+        when = f"for the {len(times)} rows from {_shown(times.iloc[0])} to {_shown(times.iloc[-1])}"
+    return (
+        f"The model has {_names(needed)} as input{'s' * (len(needed) > 1)}, which must be known {when}: give a table "
+        f"that has them, with a column {timeline.column!r} ({word('future')})."
+    )
 
 
 def _timeline(table):
