@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 LARGEST = 1e100  # whose square is still a number with room for sums, and that of its inverse
 _TIMES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
@@ -52,11 +53,44 @@ def holds_times(values: Any) -> bool:
     return is_mixed and any(isinstance(one, _TIMES) for one in values.ravel().tolist())
 
 
-def check_noise_size(noise_scale: Any) -> None:
-    """Raise if inverse squares of known standard deviations would not be numbers, or add up to none."""
-    low, high = float(np.min(noise_scale, initial=1.0)), float(np.max(noise_scale, initial=1.0))
-    if low < 1e-100 or high > 1e100:
-        raise ValueError(f"noise_scale goes from {low:.3g} to {high:.3g}: use other units, only ratios matter.")
+def check_sample_weight(values: Any, n_rows: int) -> NDArray[np.float64]:
+    """How often each row counts, at least zero; once if nothing is given."""
+    if values is None:
+        return np.ones(n_rows)
+    weight = _one_per_row(values, "sample_weight", n_rows)
+    _check_all(np.isfinite(weight) & (weight >= 0), weight, "sample_weight must be finite and at least zero")
+    check_size(weight, "sample_weight")
+    return weight
+
+
+def check_scale(values: Any, name: str, n_rows: int) -> NDArray[np.float64]:
+    """What is known of each row, a standard deviation or an exposure: positive, and its inverse square a number."""
+    scale = _one_per_row(values, name, n_rows)
+    _check_all(np.isfinite(scale) & (scale > 0), scale, f"{name} must be finite and positive")
+    low, high = float(np.min(scale, initial=1.0)), float(np.max(scale, initial=1.0))
+    if low < 1 / LARGEST or high > LARGEST:
+        hint = ", only ratios matter" if name.endswith("noise_scale") else ""
+        raise ValueError(f"{name} goes from {low:.3g} to {high:.3g}: use other units{hint}.")
+    return scale
+
+
+def _one_per_row(values: Any, name: str, n_rows: int) -> NDArray[np.float64]:
+    check_numbers(values, name)
+    try:
+        given = np.asarray(values)
+        array = np.asarray(None if given.dtype.kind == "c" else given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} must hold numbers, got {values!r}.") from None
+    array = array[:, 0] if array.shape == (n_rows, 1) else array
+    if array.shape not in ((), (n_rows,)):
+        raise ValueError(f"{name} must hold one number for each of the {n_rows} rows, got the shape {array.shape}.")
+    return np.array(np.broadcast_to(array, n_rows))
+
+
+def _check_all(is_right: NDArray[np.bool_], values: NDArray[np.float64], rule: str) -> None:
+    if not is_right.all():
+        row = int(np.argmin(is_right))
+        raise ValueError(f"{rule}, but row {row} has {values[row]:.6g}: leave such rows out.")
 
 
 def check_count(value: Any, name: str, optional: bool = False) -> Any:

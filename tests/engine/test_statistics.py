@@ -209,8 +209,8 @@ def test_only_statistics_can_be_added():
         ({"y": np.zeros(N - 1)}, r"y must have shape \(60, 1\), got \(59, 1\)"),
         ({"y": np.full(N, np.nan)}, "must be finite"),
         ({"X": np.full((N, 2), np.inf)}, "must be finite"),
-        ({"sample_weight": -np.ones(N)}, "sample_weight must hold one finite, non-negative number"),
-        ({"noise_scale": np.zeros(N)}, "noise_scale must hold one finite, positive number"),
+        ({"sample_weight": -np.ones(N)}, "sample_weight must be finite and at least zero, but row 0 has -1"),
+        ({"noise_scale": np.zeros(N)}, "noise_scale must be finite and positive, but row 0 has 0"),
     ],
 )
 def test_impossible_rows_are_refused(changes, message):

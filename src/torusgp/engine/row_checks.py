@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from torusgp.checks import check_noise_size, check_numbers, check_size
+from torusgp.checks import check_numbers, check_sample_weight, check_scale, check_size
 from torusgp.kernels.product import check_turns
 
 
@@ -22,8 +22,7 @@ def check_rows(X, y, sample_weight, noise_scale, plain, *, period, dimension, n_
     -------
     X, y, weight, precision : ndarray
     """
-    given = {"X": X, "y": y, "sample_weight": sample_weight, "noise_scale": noise_scale, "plain": plain}
-    for name, values in given.items():
+    for name, values in {"X": X, "y": y, "plain": plain}.items():
         check_numbers(values, name)
     X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
     y = y[:, None] if y.ndim == 1 else y
@@ -36,18 +35,9 @@ def check_rows(X, y, sample_weight, noise_scale, plain, *, period, dimension, n_
         raise ValueError(f"plain must have shape ({len(X)}, {n_plain}), got {plain.shape}.")
     if n_plain:
         y = np.hstack([y, plain])
-    weight = np.ones(len(X))
-    if sample_weight is not None:
-        weight = np.asarray(sample_weight, dtype=float)
-        if weight.shape != (len(X),) or not (np.isfinite(weight) & (weight >= 0)).all():
-            raise ValueError("sample_weight must hold one finite, non-negative number for each row.")
-    precision = weight
+    weight = precision = check_sample_weight(sample_weight, len(X))
     if noise_scale is not None:
-        noise_scale = np.asarray(noise_scale, dtype=float)
-        if noise_scale.shape != (len(X),) or not (np.isfinite(noise_scale) & (noise_scale > 0)).all():
-            raise ValueError("noise_scale must hold one finite, positive number for each row.")
-        check_noise_size(noise_scale)
-        precision = weight / noise_scale**2
+        precision = weight / check_scale(noise_scale, "noise_scale", len(X)) ** 2
     if not (np.isfinite(X).all() and np.isfinite(y).all()):
         raise ValueError("X and y must be finite, they hold NaN or infinity.")
     check_size(y, "y")

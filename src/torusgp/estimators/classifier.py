@@ -10,8 +10,9 @@ from scipy.special import logit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import column_or_1d, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
+from torusgp.checks import check_sample_weight
 from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.estimators.regressor_files import describe, regressor_from_archive
 from torusgp.estimators.validation import check_inputs
@@ -108,9 +109,7 @@ class TorusGPClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError("This estimator requires y to be passed, but the target y is None.")
         checked = check_inputs(self, X, reset=True)
         y = _check_labels(y, len(checked))
-        weight = compute_sample_weight(self.class_weight, y)
-        if sample_weight is not None:
-            weight = weight * _check_sample_weight(sample_weight, checked, ensure_non_negative=True)
+        weight = compute_sample_weight(self.class_weight, y) * check_sample_weight(sample_weight, len(checked))
         self.classes_ = np.unique(y)
         seen = np.unique(y[weight > 0])
         if len(seen) < 2:

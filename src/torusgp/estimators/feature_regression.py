@@ -5,9 +5,9 @@ import warnings
 import numpy as np
 from scipy.linalg import solve_triangular
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from torusgp.checks import check_count, check_flag, check_numbers, check_size
+from torusgp.checks import check_count, check_flag, check_numbers, check_sample_weight, check_size
 from torusgp.engine.inference import LinearStatistics, Posterior, evidence
 from torusgp.estimators.features import IndexSetFourierFeatures
 from torusgp.fitting.descent import descend
@@ -110,15 +110,13 @@ class BayesianFeatureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float64)
         check_size(y, "y")
         check_flag(self.intercept, "intercept")
-        check_numbers(sample_weight, "sample_weight")
         known = (*_VARIANCES, *_OF_TRANSFORMER)
         is_one = isinstance(self.learn, str) or not np.iterable(self.learn)
         if is_one or not all(isinstance(name, str) and name in known for name in self.learn):
             raise ValueError(
                 f"learn may hold {', '.join(map(repr, _VARIANCES + _OF_TRANSFORMER))}, got {self.learn!r}."
             )
-        weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
-        check_size(weight, "sample_weight")
+        weight = check_sample_weight(sample_weight, len(X))
         self._y_ndim = y.ndim
         X, targets, weight = _merged(X, y.astype(float, copy=False).reshape(len(y), -1), weight)
         transformer = IndexSetFourierFeatures() if self.transformer is None else self.transformer

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
+from torusgp.checks import check_scale
 from torusgp.estimators.correlated import continue_from, row_times
 from torusgp.estimators.predictions import Array, Predictions, check_quantiles
 from torusgp.estimators.refits import refit
-from torusgp.estimators.validation import check_scale
 from torusgp.fitting.forecasts import SeriesForecast
 from torusgp.fitting.noise_process import NoiseProcess
 

@@ -9,10 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from torusgp.checks import check_scale
 from torusgp.data.blocks import is_dask
 from torusgp.estimators.attributes import FittedAttributes
 from torusgp.estimators.passes import predict_blocks
-from torusgp.estimators.validation import check_points, check_scale, row_scale
+from torusgp.estimators.validation import check_points, row_scale
 from torusgp.fitting.latent import LatentTorusGP
 from torusgp.fitting.likelihoods import check_likelihood, skewed_values
 
@@ -33,7 +34,6 @@ class Predictions(FittedAttributes):
             return self.noise_.scale(points)
         if scale is None:
             return 1.0
-        scale = np.full(len(points), scale) if np.ndim(scale) == 0 else scale
         return check_scale(scale, "exposure", len(points))[:, None]
 
     def _information(self, points: NDArray[Any], variance: Array) -> Any:

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_array, column_or_1d
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
 
-from torusgp.checks import check_noise_size, check_numbers, check_size
+from torusgp.checks import check_numbers, check_sample_weight, check_scale, check_size
 from torusgp.data.sources import is_streamed
 from torusgp.engine.derivatives import Partials
 from torusgp.fitting.likelihoods import LIKELIHOODS, check_likelihood
@@ -71,17 +71,6 @@ def row_scale(likelihood: Any, noise_scale: Any, exposure: Any) -> Any:
     return None if likelihood.takes is None else given[likelihood.takes]
 
 
-def check_scale(scale: Any, name: str, n_rows: int) -> NDArray[np.float64]:
-    """Positive numbers, one for each row."""
-    scale = column_or_1d(check_array(scale, ensure_2d=False, dtype=np.float64, input_name=name))
-    if len(scale) != n_rows:
-        raise ValueError(f"{name} must hold one number for each of the {n_rows} rows, got {len(scale)}.")
-    if not (scale > 0).all():
-        row = int(np.argmin(scale > 0))
-        raise ValueError(f"{name} must be positive, but row {row} has {scale[row]:.6g}: leave such rows out.")
-    return scale
-
-
 def check_targets(likelihood: Any, y: NDArray[np.float64]) -> NDArray[np.float64]:
     """Targets of shape (n_samples, n_outputs) that the likelihood can have, on the scale that a fit wants."""
     if not likelihood.needs_passes:
@@ -105,16 +94,12 @@ def check_fit_rows(
         estimator.y_ndim_ = y.ndim
     check_size(y, "y")
     y = check_targets(likelihood, y.astype(float, copy=False).reshape(len(y), -1))
-    check_numbers(sample_weight, "sample_weight")
-    check_numbers(scale, likelihood.takes or "noise_scale")
     if sample_weight is not None:
-        sample_weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        sample_weight = check_sample_weight(sample_weight, len(X))
         if not sample_weight.any():
             raise ValueError("sample_weight is zero for every row: nothing is left to learn from.")
-        check_size(sample_weight, "sample_weight")
     if scale is not None:
         scale = check_scale(scale, likelihood.takes, len(X))
-        check_noise_size(scale)
     if sample_weight is not None and not sample_weight.all():  # such rows are none: they must not widen a range
         counted = sample_weight > 0
         X, y, sample_weight = X[counted], y[counted], sample_weight[counted]

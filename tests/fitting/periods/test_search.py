@@ -552,10 +552,10 @@ def test_periods_along_three_inputs_are_found(space):
         ({"max_period": np.inf}, r"max_period must be a positive number.* got inf"),
         ({"max_period": np.nan}, r"max_period must be a positive number.* got nan"),
         ({"max_period": 1e-3}, r"max_period=0\.001 is below the shortest period that can be found"),
-        ({"sample_weight": -np.ones(250)}, r"sample_weight must hold one non-negative number"),
-        ({"sample_weight": np.ones(3)}, r"inconsistent numbers of samples"),
-        ({"noise_scale": np.zeros(250)}, r"noise_scale must hold one positive number"),
-        ({"noise_scale": np.ones(3)}, r"inconsistent numbers of samples"),
+        ({"sample_weight": -np.ones(250)}, r"sample_weight must be finite and at least zero, but row 0 has -1"),
+        ({"sample_weight": np.ones(3)}, r"sample_weight must hold one number for each of the 250 rows"),
+        ({"noise_scale": np.zeros(250)}, r"noise_scale must be finite and positive, but row 0 has 0"),
+        ({"noise_scale": np.ones(3)}, r"noise_scale must hold one number for each of the 250 rows"),
     ],
 )
 def test_what_is_wrong_is_named(changes, message):

@@ -5,7 +5,7 @@ from math import isnan
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length
 
-from torusgp.checks import check_noise_size, check_numbers, check_size, is_real
+from torusgp.checks import check_numbers, check_sample_weight, check_scale, check_size, is_real
 from torusgp.fitting.periods._trend import TrendColumns
 
 _MAX_DIMENSION = 3
@@ -13,9 +13,8 @@ _MAX_DIMENSION = 3
 
 def check_rows(X, y, sample_weight, noise_scale=None):
     """Inputs and targets of two dimensions and weights of the rows, without rows of weight zero."""
-    given = {"X": X, "y": y, "sample_weight": sample_weight, "noise_scale": noise_scale}
-    for name, values in given.items():
-        check_numbers(values, name)
+    check_numbers(X)
+    check_numbers(y, "y")
     X = check_array(X, ensure_2d=False, dtype=np.float64, input_name="X")
     X = X[:, None] if X.ndim == 1 else X
     y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
@@ -24,19 +23,9 @@ def check_rows(X, y, sample_weight, noise_scale=None):
     check_consistent_length(X, y)
     if X.ndim != 2 or not 1 <= X.shape[1] <= _MAX_DIMENSION:
         raise ValueError(f"X must have one to {_MAX_DIMENSION} columns, got shape {X.shape}.")
-    weight = np.ones(len(X))
-    if sample_weight is not None:
-        weight = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
-        check_consistent_length(X, weight)
-        if weight.ndim != 1 or (weight < 0).any():
-            raise ValueError("sample_weight must hold one non-negative number for each row.")
+    weight = check_sample_weight(sample_weight, len(X))
     if noise_scale is not None:
-        noise_scale = check_array(noise_scale, ensure_2d=False, dtype=np.float64, input_name="noise_scale")
-        check_consistent_length(X, noise_scale)
-        if noise_scale.ndim != 1 or not (noise_scale > 0).all():
-            raise ValueError("noise_scale must hold one positive number for each row.")
-        check_noise_size(noise_scale)
-        precision = weight / noise_scale**2
+        precision = weight / check_scale(noise_scale, "noise_scale", len(X)) ** 2
         weight = precision * (weight.sum() / precision.sum())  # rows count as many as before on average
     if not (weight > 0).all():
         X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
