@@ -11,6 +11,9 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 PINNED := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMEXPR_NUM_THREADS=1 \
           VECLIB_MAXIMUM_THREADS=1
 
+# One process per core; a core that is done takes tests from the others, since some take minutes and most milliseconds.
+PARALLEL := -n auto --dist worksteal
+
 # Extra arguments, as in: make test PYTEST_ARGS="-k kernel -x"
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
@@ -30,15 +33,15 @@ demo: $(VENV)/.installed-demo ## run the demonstration: fill a hole in a made-up
 	$(BIN)/torusgp demo
 
 test: $(VENV)/.installed-dev ## run the tests and doctests, except the slow ones
-	$(PINNED) $(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
+	$(PINNED) $(BIN)/python -m pytest $(PARALLEL) $(PYTEST_ARGS)
 
 test-all: $(VENV)/.installed-dev ## run all tests, the slow ones too; installs a browser where it may
 	@command -v chromium chromium-browser google-chrome >/dev/null || apt-get install --yes --quiet chromium || \
 	  echo "No Chromium: tests of the report in a browser are skipped." >&2
-	$(PINNED) $(BIN)/python -m pytest -n auto -m "" $(PYTEST_ARGS)
+	$(PINNED) $(BIN)/python -m pytest $(PARALLEL) -m "" $(PYTEST_ARGS)
 
 test-oldest: $(OLDEST)/.installed ## run the tests with the oldest libraries that are supported, in an environment of their own
-	$(PINNED) $(OLDEST)/bin/python -m pytest -n auto --ignore=tests/adapters $(PYTEST_ARGS)
+	$(PINNED) $(OLDEST)/bin/python -m pytest $(PARALLEL) --ignore=tests/adapters $(PYTEST_ARGS)
 
 fuzz: $(VENV)/.installed-dev ## attack the library for five minutes; FUZZ_ARGS="--minutes 20 --seed 3"
 	$(PINNED) $(BIN)/python -m tests.fuzz $(FUZZ_ARGS)
