@@ -214,6 +214,21 @@ def test_a_high_harmonic_that_the_first_fit_finds_is_kept():
     assert np.corrcoef(model.predict(frame), y - noise)[0, 1] > 0.95
 
 
+def test_frequencies_that_noise_explains_are_not_searched_for():
+    rng, days, lines = np.random.default_rng(3), np.arange(420.0), []
+    slow = np.zeros(420)
+    for i in range(1, 420):
+        slow[i] = 0.95 * slow[i - 1] + 0.31 * rng.normal()
+    y = np.sin(2 * np.pi * days / 7) + slow + 0.7 * rng.normal(size=420)
+    kernel = WEEK + Circle("time", 30.0)
+    for noise, is_searched in (("white", True), ("correlated", False)):
+        lines.clear()
+        TorusGPRegressor(kernel, noise=noise, n_components=31, verbose=lines.append).fit(
+            pd.DataFrame({"time": days}), y
+        )
+        assert any("residuals show the frequency" in line for line in lines) == is_searched
+
+
 def test_many_axes_that_interact_get_frequencies_that_the_data_choose():
     rng, n = np.random.default_rng(1), 1500
     X = pd.DataFrame({name: rng.uniform(0, 1, n) for name in "abcd"}).assign(time=np.arange(float(n)))

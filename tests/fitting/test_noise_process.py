@@ -181,3 +181,11 @@ def test_products_are_sums_over_pairs():
     products = vectors @ vectors.T
     once = np.array([products[lags == lag].sum() for lag in range(10)]) / np.where(np.arange(10), 2, 1)
     assert np.allclose(summed_products(vectors, grid, 10), once)
+
+
+def test_an_estimated_spectrum_varies_as_it_says():
+    rng, grid = np.random.default_rng(0), TimeGrid.of(np.arange(200.0))
+    found = [Autocovariance.of_residuals(rng.normal(size=200), grid, 30) for _ in range(400)]
+    powers = np.array([one.power(240)[10:-10:20] for one in found])
+    spread = powers.var(axis=0) / powers.mean(axis=0) ** 2
+    assert found[0].relative_variance(200) == pytest.approx(spread.mean(), rel=0.15)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from torusgp.engine.basis import columns as basis_columns
 from torusgp.engine.moments import Moments, noise_gram
 from torusgp.engine.series import Autocovariance, TimeGrid, lagged_products, longest_lag, summed_products
 from torusgp.fitting.advice import advise
@@ -17,15 +18,17 @@ from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.fitting.fitter import Fit, Fitter, Preliminary
 from torusgp.fitting.forecasts import continued
 from torusgp.fitting.learning import Learned
+from torusgp.fitting.leftover import SURE, Leftover
 from torusgp.fitting.moment_source import MomentSource, Series, SeriesColumns
 from torusgp.fitting.noise_models import CorrelatedNoise
 from torusgp.fitting.noise_process import NoiseProcess
 from torusgp.fitting.parameters import Parameter, Parameters
 from torusgp.fitting.prior import NOISE, Prior
 from torusgp.fitting.problem import Problem, Settings, spread_of_rows
-from torusgp.fitting.rows import RowSource
+from torusgp.fitting.rows import Rows, RowSource
 from torusgp.fitting.schedule import limited_blas
 from torusgp.kernels.index_sets import IndexSet
+from torusgp.kernels.product import to_phases
 from torusgp.kernels.resolve import Model
 
 Array = NDArray[np.float64]
@@ -100,7 +103,7 @@ class CorrelatedFitter(Fitter):
         settings = replace(self.settings, most_components=_FEW_COLUMNS)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of a fit that is not the last
-            outcome, _ = Fitter(self.model, settings)._learn_from_rows(series.rows)
+            outcome = _FirstFitter(self.model, settings, series).learn()
         return outcome, self._problem(series, outcome).source(series.rows)
 
     def _chosen(
@@ -186,11 +189,15 @@ class CorrelatedFitter(Fitter):
             return left_out_residuals(columns, series, noise, variances)
 
     def _estimated(self, series: Series, residuals: Residuals, n_lags: int | None = None) -> Autocovariance:
-        """Autocovariance of the noise, of the variance that rows have which a fit has not seen."""
+        """Autocovariance of the noise, of the variance that rows have which a fit has not seen.
+
+        It averages few values of the periodogram: with the spectrum as it is estimated, normal intervals would be too
+        narrow. With the mean of its posterior, a scaled inverse chi-squared density at every frequency, they are right.
+        """
         grid, given = series.grid, self.settings.noise_variance
         n_lags = n_lags or _reach(residuals.left_out, grid)
         noise = Autocovariance.of_residuals(residuals.left_out, grid, n_lags, residuals.unknown)
-        variance = residuals.variance
+        variance = residuals.variance * (1 + noise.relative_variance(len(series.rows)))
         if "noise_variance" not in self.settings.learn:
             variance = float(np.ravel(given)[0])
         return noise.scaled(variance / noise.variance)
@@ -211,6 +218,33 @@ class CorrelatedFitter(Fitter):
         redundancy = len(series.rows) / fit.fitted.effective_sample_size
         std = None if fit.period_std is None else fit.period_std * np.sqrt(max(1.0, redundancy))
         return replace(fit, fitted=with_process(fit.fitted, series, noise), period_std=std)
+
+
+class _FirstFitter(Fitter):
+    """Fits rows as if they were independent, but does not look for a frequency that their noise explains."""
+
+    def __init__(self, model: Model, settings: Settings, series: Series):
+        super().__init__(model, settings)
+        self._series = series
+
+    def learn(self) -> Preliminary:
+        """What is learned from the rows."""
+        return self._learn_from_rows(self._series.rows)[0]
+
+    def _leftover(self, problem: Problem, rows: Rows, source: RowSource, learned: Learned) -> Leftover | None:
+        left = super()._leftover(problem, rows, source, learned)
+        if left is None:
+            return None
+        rows, grid = self._series.rows, self._series.grid  # in the order of time
+        phases = to_phases(rows.X, learned.parameters.period)
+        pair = basis_columns(phases, np.vstack([0 * left.frequency, left.frequency]))[:, 1:]
+        pair = pair / self._series.scale[:, None]
+        residuals = problem.row_model(rows, source, learned).residuals(rows)[:, 0] / self._series.scale
+        rest = residuals - pair @ np.linalg.lstsq(pair, residuals, rcond=None)[0]
+        noise = Autocovariance.of_residuals(rest, grid, _reach(rest, grid))
+        moments, covariance = pair.T @ residuals, noise_gram(pair.__getitem__, 2, noise, grid)
+        gain = moments @ np.linalg.solve(covariance, moments) / 2 - np.log(len(rows))
+        return left if gain > SURE else None
 
 
 def with_process(fitted: FittedTorusGP, series: Series, noise: Autocovariance) -> FittedTorusGP:

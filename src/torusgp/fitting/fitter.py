@@ -18,6 +18,7 @@ from torusgp.fitting.derivatives import warn_of_units
 from torusgp.fitting.doubts import warn_of_fit
 from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.fitting.learning import Learned, learn_spectrum, period_standard_errors
+from torusgp.fitting.leftover import Leftover, find_leftover
 from torusgp.fitting.moves import PeriodMoves
 from torusgp.fitting.parameters import Parameters
 from torusgp.fitting.periods import PeriodSearch, PeriodSetup, set_up_period
@@ -189,7 +190,7 @@ class Fitter:
     def _with_leftover(self, problem: Problem, rows: Rows, source: RowSource, learned: Learned) -> Learned:
         """Learn again if the residuals still show something: a small set makes long length scales look right."""
         some = rows.take(choose_rows(len(rows), min(len(rows), _SUBSAMPLE)))
-        left = problem.leftover(some, source, learned)
+        left = self._leftover(problem, some, source, learned)
         if left is None or left.share < _CLEAR_SHARE:
             return learned
         if "length_scale" in self.settings.learn and not isinstance(self.settings.index_set, IndexSet):
@@ -201,8 +202,12 @@ class Fitter:
             attempts = [problem.learn(source, one, search=False, first=problem.size_for(one)) for one in starts]
             again = max(attempts, key=lambda one: one.log_evidence)
             if again.log_evidence > learned.log_evidence:
-                learned, left = again, problem.leftover(some, source, again)
+                learned, left = again, self._leftover(problem, some, source, again)
         return learned if left is None or left.share <= _CLEAR_SHARE else replace(learned, left_over=left.frequency)
+
+    def _leftover(self, problem: Problem, rows: Rows, source: RowSource, learned: Learned) -> Leftover | None:
+        """What the residuals of rows still show."""
+        return find_leftover(problem.row_model(rows, source, learned), problem.nyquist)
 
     def _with_room(self, problem: Problem, source: RowSource, learned: Learned, n_rows: float) -> Learned:
         """Learn once more on a larger set, if shorter length scales than the most likely ones will have their say."""

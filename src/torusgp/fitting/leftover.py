@@ -22,7 +22,7 @@ from torusgp.kernels.product import to_phases
 
 _ROWS = 5000  # that are looked at
 _TRANSFORM_AXES = 3  # up to here a transform gives all frequencies at once
-_SURE = 5.0  # log evidence, beyond that of chance among so many frequencies, from which something is left
+SURE = 5.0  # log evidence, beyond that of chance among so many frequencies, from which something is left
 _TOLERANCE = 1e-9  # of the transform
 _BATCH = 512  # frequencies whose columns are held at once
 _MORE_ROWS, _MOST_LIKELY = 10_000, 4000  # rows and candidates that tell how much of the prior they do not have
@@ -84,7 +84,7 @@ def find_leftover(model: RowModel, highest: NDArray[np.float64] | None = None) -
     gain = float(gains[best] - np.log(len(candidates)))
     squares = (precision[:, None] * residuals**2).sum(axis=0)
     share = float((2 * powers[best] / (total * np.where(squares > 0, squares, np.inf))).max())
-    return Leftover(candidates.values[best], gain, share) if gain > _SURE else None
+    return Leftover(candidates.values[best], gain, share) if gain > SURE else None
 
 
 def shown_share(model: RowModel, candidates: Patterns) -> float:

@@ -14,7 +14,6 @@ from torusgp.engine.derivatives import Partials
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.fitting.gains import RowModel
 from torusgp.fitting.learning import Learned
-from torusgp.fitting.leftover import Leftover, find_leftover
 from torusgp.fitting.line_circles import LineCircles
 from torusgp.fitting.moves import PeriodMoves
 from torusgp.fitting.parameters import Parameters
@@ -208,12 +207,11 @@ class Problem:
         settings = self.settings
         return Selection(rows, self.source, self.prior, settings.intercept, self.nyquist, settings.report)
 
-    def leftover(self, rows: Rows, source: RowSource, learned: Learned) -> Leftover | None:
-        """What the residuals of rows still show."""
+    def row_model(self, rows: Rows, source: RowSource, learned: Learned) -> RowModel:
+        """What was learned, beside rows."""
         parameters = learned.parameters
         results = source.posterior(learned.index_set, parameters)
-        model = RowModel(self.prior, self.settings.intercept, learned.index_set, parameters, results, rows)
-        return find_leftover(model, self.nyquist)
+        return RowModel(self.prior, self.settings.intercept, learned.index_set, parameters, results, rows)
 
     def budget(self) -> int:
         """Largest number of components."""
