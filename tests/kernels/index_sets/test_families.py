@@ -154,6 +154,8 @@ def test_many_dimensions_cost_no_grid(dimension):
         (lambda: euclidean(2, 1e300), r"radius=1e\+300 gives a set too large"),
         (lambda: tensor(2, 1e300), r"radius=1e\+300 gives a set too large"),
         (lambda: lp_ball(2, 1e100, p=9, weights=1e-99), r"radius=1e\+100 gives a set too large"),
+        (lambda: euclidean(2, n_components=9, weights=1e-300), r"weights=\[1.e-300 1.e-300\] needs powers"),
+        (lambda: lp_ball(2, n_components=401, p=1e4), r"lp_ball.* needs powers that are no numbers"),
         (lambda: tensor(1, 1e9), r"radius=1000000000\.0 gives a set too large"),
     ],
 )

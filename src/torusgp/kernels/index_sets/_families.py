@@ -182,7 +182,13 @@ def _build(ball, radius, n_components, name):
         if indices is None:
             raise ValueError(f"radius={radius!r} gives a set too large to hold; lower it, or limit max_interaction.")
     else:
-        indices = largest_fitting(ball, check_count(n_components, "n_components"))
+        try:
+            indices = largest_fitting(ball, check_count(n_components, "n_components"))
+        except OverflowError:
+            raise ValueError(
+                f"{name} with weights={ball.gamma} needs powers that are no numbers: make the weights larger, or zero "
+                "for an axis without frequencies, and p smaller or infinite."
+            ) from None
     indices = indices[np.lexsort(indices.T[::-1])]
     return IndexSet(expand_signs(indices), indices, name, ball.max_interaction)
 
