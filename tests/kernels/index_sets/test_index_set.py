@@ -24,6 +24,11 @@ def test_frequencies_that_are_no_matrix_of_integers_are_named(wrong):
         IndexSet(wrong, None)
 
 
+def test_the_name_of_a_set_is_text():
+    with pytest.raises(TypeError, match=r"name must be text that says what built the set, got array\(\[\]"):
+        IndexSet(np.zeros((1, 2), dtype=int), None, np.empty(0))
+
+
 @given(indices=orthants)
 def test_expansion_holds_one_of_each_pair_of_sign_changes(indices):
     signed = expand_signs(indices)

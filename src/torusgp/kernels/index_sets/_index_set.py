@@ -38,6 +38,8 @@ class IndexSet:
             if not isinstance(array, np.ndarray) or array.ndim != 2 or array.dtype.kind not in "iu":
                 raise TypeError(f"{name} must be a matrix of integers, got {array!r}: build sets by from_frequencies.")
             array.flags.writeable = False
+        if not isinstance(self.name, str):
+            raise TypeError(f"name must be text that says what built the set, got {self.name!r}.")
 
     @property
     def dimension(self):
