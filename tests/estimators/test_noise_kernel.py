@@ -123,6 +123,24 @@ def test_correlated_noise_may_change_too():
     np.testing.assert_allclose(paths.std(axis=1), error, rtol=0.1)
 
 
+def test_turns_of_correlated_noise_settle_where_rows_are_worth_few():
+    """1,200 rows count as about 60: what a fit follows of their noise must not make rows seem exact."""
+    rng, time, lines = np.random.default_rng(1), np.arange(1200.0), []
+    noise = np.zeros(1200)
+    for i in range(1, 1200):
+        noise[i] = 0.95 * noise[i - 1] + 0.31 * rng.normal()
+    scale = 0.3 * np.exp(0.5 * np.log(10) * np.cos(2 * np.pi * time / 24))
+    kernel = Circle(0, 24) * Circle(0, 168)
+    model = TorusGPRegressor(
+        kernel, noise="correlated", noise_kernel=kernel, n_components=81, verbose=lines.append
+    ).fit(time[:, None], np.sin(2 * np.pi * time / 24) + scale * noise)
+    changes = [float(line.split()[-1]) for line in lines if line.startswith("noise model")]
+    assert len(changes) <= 3
+    assert changes[1] < 0.2
+    _, std = model.predict(time[:168, None], return_std=True)
+    assert np.sqrt(np.mean(np.log(std**2 / scale[:168] ** 2) ** 2)) < 0.5
+
+
 def test_what_cannot_be_is_refused():
     X, y, _, _ = make_data(50, 1.0)
     with pytest.raises(ValueError, match="noise_kernel is for 'normal'"):

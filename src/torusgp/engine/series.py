@@ -52,7 +52,7 @@ class TimeGrid:
     def of(cls, times: Array, longest: int = 0, step: float | None = None) -> TimeGrid:
         """Grid of sorted times, of a given step or one that suits them.
 
-        Gaps that no correlation reaches across are shortened, to a share of the number of rows or so many cells.
+        Gaps that no correlation reaches across are shortened: to so many cells, or a share of the number of rows.
         """
         gaps = np.diff(times)
         positive = gaps[gaps > 0]
@@ -61,7 +61,7 @@ class TimeGrid:
         smallest, median = float(positive.min()), float(np.median(positive))
         candidates = ((smallest, _ON_GRID), (median, _NEARLY)) if step is None else ((step, _NEARLY),)
         regular = [one for one, off in candidates if _is_step(gaps / one, off)]
-        longest = max(longest, longest_lag(len(times)))
+        longest = longest or longest_lag(len(times))
         is_regular = bool(regular)
         if is_regular:
             moves = np.minimum(np.rint(gaps / regular[0]), longest)
@@ -263,12 +263,13 @@ def lagged_products(residuals: Array, grid: TimeGrid, n_lags: int) -> tuple[Arra
 
 def summed_products(vectors: Array, grid: TimeGrid, n_lags: int) -> Array:
     """Sums of products of the entries of vectors, (n_samples, n_vectors), by their distance in cells."""
-    size = next_fast_len(grid.n_cells + n_lags, real=True)
+    reach = min(n_lags, grid.n_cells)  # beyond it there are no pairs
+    size = next_fast_len(grid.n_cells + reach, real=True)
     power = np.zeros(size // 2 + 1)
     for start in range(0, vectors.shape[1], _BATCH):
         waves = rfft(grid.laid(vectors[:, start : start + _BATCH], size), axis=0, overwrite_x=True)
         power += (waves.real**2 + waves.imag**2).sum(axis=1)
-    return np.asarray(irfft(power, size)[:n_lags])
+    return np.append(irfft(power, size)[:reach], np.zeros(n_lags - reach))
 
 
 def parzen(n_lags: int) -> Array:

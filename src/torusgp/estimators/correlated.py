@@ -37,13 +37,13 @@ def fit_correlated(
     rows, fit = make_series(model, noise, checked, resolved, time)
     check_used(rows.X, resolved)
     coordinates, plain = Fitter(resolved, make_settings(model)).layout(rows.X)
-    model.set_fit(fit(Rows(coordinates, rows.y, None, rows.noise_scale, plain), start))
+    model.set_fit(fit(Rows(coordinates, rows.y, None, rows.noise_scale, plain), start, True))
     return model
 
 
 def make_series(
     model: Any, noise: TimeNoise, checked: Rows, resolved: Model, time: Any = None
-) -> tuple[Rows, Callable[[Rows, Fit | None], Fit]]:
+) -> tuple[Rows, Callable[[Rows, Fit | None, bool], Fit]]:
     """Rows in the order of time, and what fits them once they are laid on the axes."""
     position = None if time is not None and noise.time is None else time_position(noise, resolved.torus.names)
     times = row_times(checked.X, time, position, resolved.torus.names)
@@ -51,12 +51,14 @@ def make_series(
     given = noise.autocovariance if isinstance(noise, CorrelatedNoise) else None
     known = 0 if given is None else np.size(given)
 
-    def fit(laid: Rows, start: Fit | None) -> Fit:
+    def fit(laid: Rows, start: Fit | None, is_final: bool = True) -> Fit:
         series = Series(laid, times[order], position, known)
         if isinstance(noise, ARNoise):
             return ARFitter(resolved, make_settings(model), noise).fit_series(series)
         fitter = SeriesRefitter(resolved, settings_for(model, resolved), noise)
-        return fitter.fit_series(series) if start is None else fitter.refit_series(series, start)
+        if start is None:
+            return fitter.fit_series(series, is_final)
+        return fitter.refit_series(series, start, is_final)
 
     return checked.take(order), fit
 

@@ -3,6 +3,10 @@ r"""Noise whose variance changes with the inputs: its logarithm is a second mode
 Given the first model, squared residuals plus posterior variances :math:`e_i` are Gamma variables of shape one half
 around the noise variance :math:`\exp g(x_i)`. Given that, the first model is regression with known noise scales. Each
 turn raises the same lower bound of the evidence; the turns end when it hardly rises.
+
+Where noise is correlated, rows are worth few: a fit follows the noise of rows that are taken for exact, which then seem
+to be still more exact, without an end. So :math:`e_i` are squared residuals of blocks of rows that are left out. They
+count as the effective sample size of squares, the number of rows over the sum of squared autocorrelations.
 """
 
 from __future__ import annotations
@@ -30,6 +34,7 @@ Array = NDArray[np.float64]
 
 _MOST_TURNS = 8
 MOST_COLUMNS = 401  # of the model of log variances, which squared residuals show only roughly
+_LEAST = 1e-12  # of the mean square: a residual of zero has no logarithm
 _NEGLIGIBLE = 1e-2  # root mean square change of the log variance that ends the turns; a log loss changes by its square
 
 
@@ -84,7 +89,7 @@ class SideBySide:
 
 
 def fit_with_noise(
-    fit_function: Callable[[Rows, Fit | None], Fit],
+    fit_function: Callable[[Rows, Fit | None, bool], Fit],
     noise_fitter: LatentFitter,
     rows: Rows,
     both: SideBySide,
@@ -95,7 +100,8 @@ def fit_with_noise(
     Parameters
     ----------
     fit_function : callable
-        Fits the model of the function to rows, perhaps from where an earlier fit of the same kind has ended.
+        Fits the model of the function to rows, perhaps from where an earlier fit of the same kind has ended; few
+        components are enough unless, as is said last, it is the final one.
     noise_fitter : LatentFitter
         Fits log variances.
     rows : Rows
@@ -111,22 +117,23 @@ def fit_with_noise(
     noise = None if start is None else start[1].fit
     before = np.zeros(len(rows)) if noise is None else _log_variance(noise, noise_rows)
     scale = np.exp(before / 2)
-    fit = fit_function(
-        own_rows if noise is None else replace(own_rows, noise_scale=own * scale), None if start is None else start[0]
-    )
+    known = own_rows if noise is None else replace(own_rows, noise_scale=own * scale)
+    fit = fit_function(known, None if start is None else start[0], False)
     for turn in range(_MOST_TURNS):
-        energy = _energy(fit.fitted, own_rows, own, scale)
+        energy, share = _energy_of_fit(fit, own_rows, own, scale), 1 / _redundancy(fit)
+        weight = noise_rows.sample_weight if share == 1 else np.full(len(rows), share)
+        squares = replace(noise_rows, y=energy[:, None], sample_weight=weight, noise_scale=None)
         is_first = noise is None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of columns: few are enough
-            progress = None if noise is None else progress_of(noise)
-            noise = noise_fitter.fit_rows(replace(noise_rows, y=energy[:, None], noise_scale=None), progress)
+            noise = noise_fitter.fit_rows(squares, None if noise is None else progress_of(noise))
         log_variance = _log_variance(noise, noise_rows)
         change = np.inf if is_first else float(np.sqrt(np.mean((log_variance - before) ** 2)))
         report(f"noise model {turn + 1}: log variances changed by {change:.2g}")
         before, scale = log_variance, np.exp(log_variance / 2)
-        fit = fit_function(replace(own_rows, noise_scale=own * scale), fit)
-        if change < _NEGLIGIBLE:
+        is_final = change < _NEGLIGIBLE / np.sqrt(share) or turn == _MOST_TURNS - 1
+        fit = fit_function(replace(own_rows, noise_scale=own * scale), fit, is_final)
+        if is_final:
             break
     assert noise is not None
     return fit, ChangingNoise(noise)
@@ -167,10 +174,10 @@ def fit_passes_with_noise(
     return fit, noise
 
 
-def function_fitter(fitter: Fitter) -> Callable[[Rows, Fit | None], Fit]:
+def function_fitter(fitter: Fitter) -> Callable[[Rows, Fit | None, bool], Fit]:
     """How the function is fitted to rows in memory, perhaps from where an earlier fit has ended."""
 
-    def fit(rows: Rows, start: Fit | None) -> Fit:
+    def fit(rows: Rows, start: Fit | None, is_final: bool) -> Fit:
         return fitter.fit_rows(rows) if start is None else refit_rows(fitter, rows, start)
 
     return fit
@@ -232,6 +239,20 @@ class Gathered:
 def _log_variance(noise: Fit, rows: Rows) -> Array:
     assert isinstance(noise.fitted, LatentTorusGP)
     return noise.fitted.mean_and_variance_of_rows(rows)[0]
+
+
+def _redundancy(fit: Fit) -> float:
+    """How many squared residuals are worth one."""
+    process = fit.fitted.noise_process
+    return 1.0 if process is None else max(1.0, process.autocovariance.correlation_time)
+
+
+def _energy_of_fit(fit: Fit, rows: Rows, own: Array, scale: Array) -> Array:
+    """Squared residuals in units of known scales: of blocks left out where noise is correlated, otherwise expected."""
+    if fit.left_out is None:
+        return _energy(fit.fitted, rows, own, scale)
+    squares = (fit.left_out * scale) ** 2
+    return np.maximum(squares, _LEAST * squares.mean())
 
 
 def _energy(fitted: FittedTorusGP, rows: Rows, own: Array, scale: Array) -> Array:

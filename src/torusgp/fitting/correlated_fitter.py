@@ -36,6 +36,7 @@ Array = NDArray[np.float64]
 FEWEST_ROWS = 50  # from which a correlation is looked for
 _FEW_COLUMNS = 401  # columns, at most, while the noise is still being estimated
 _MOST_UNASKED = 801  # components where nobody says how many: the noise of each pair of them is computed
+_SCOUT_ROWS = 10_000  # on which length scales are first looked for
 _MOST_ROUNDS = 5
 _SETTLED = 0.1  # relative change of the autocovariance that ends the rounds
 _WINDOW = 20.0  # correlation times over which the autocovariance reaches
@@ -56,8 +57,8 @@ class CorrelatedFitter(Fitter):
         super().__init__(model, settings)
         self._noise = noise
 
-    def fit_series(self, series: Series) -> Fit:
-        """Fit rows in the order of time."""
+    def fit_series(self, series: Series, is_final: bool = True) -> Fit:
+        """Fit rows in the order of time; with few components, unless it is final."""
         given = self._noise.autocovariance
         if len(series.rows) < FEWEST_ROWS and given is None:
             advise(f"{len(series.rows)} rows cannot show how their noise is correlated: they count as independent.")
@@ -66,8 +67,8 @@ class CorrelatedFitter(Fitter):
         outcome, source = self._first(series)
         if given is not None:
             noise = Autocovariance(np.asarray(given, dtype=float))
-            outcome = self._relearned(series, outcome, source, noise, search=True, cap=self._largest())
-            return self._finished(series, outcome, source, noise)
+            outcome, residuals = self._searched(series, outcome, source, noise, self._largest())
+            return self._finished(series, outcome, source, noise, residuals)
         white = Autocovariance.white(float(outcome.learned.parameters[NOISE][0]))
         residuals = self._residuals(series, outcome, source, white)
         if not is_correlated(residuals.left_out):
@@ -84,17 +85,19 @@ class CorrelatedFitter(Fitter):
             outcome, source = self._chosen(series, outcome, source, noise)
             noise = self._estimated(series, self._residuals(series, outcome, source, noise), noise.n_lags)
         for turn in range(_MOST_ROUNDS):
-            outcome = self._relearned(series, outcome, source, noise, search=turn == 0)
-            again = self._estimated(series, self._residuals(series, outcome, source, noise), noise.n_lags)
+            if turn:
+                outcome = self._relearned(series, outcome, source, noise)
+                residuals = self._residuals(series, outcome, source, noise)
+            else:
+                outcome, residuals = self._searched(series, outcome, source, noise)
+            again = self._estimated(series, residuals, noise.n_lags)
             change = _change(noise, again)
             self.settings.report(f"autocovariance of the noise changed by {change:.2g}, variance {again.variance:.4g}")
             noise = again
             if change < _SETTLED:
                 break
-        if self._wants_more(outcome.learned):
-            outcome = self._relearned(series, outcome, source, noise, cap=self._largest())
-            noise = self._estimated(series, self._residuals(series, outcome, source, noise), noise.n_lags)
-        return self._finished(series, outcome, source, noise)
+        finish = self._completed if is_final else self._finished
+        return finish(series, outcome, source, noise, residuals)
 
     # Steps -------------------------------------------------------------------------------------------------------
 
@@ -134,10 +137,12 @@ class CorrelatedFitter(Fitter):
 
     def _wants_more(self, learned: Learned) -> bool:
         """Whether the columns so far are fewer than wanted."""
-        settings = self.settings
+        settings, few = self.settings, learned.index_set.n_components + 2
         if settings.index_set == "learned" or isinstance(settings.index_set, IndexSet):
             return False
-        return learned.capped if settings.n_components == "auto" else int(settings.n_components) > _FEW_COLUMNS
+        if settings.n_components == "auto":
+            return learned.capped and few < _MOST_UNASKED
+        return int(settings.n_components) > max(few, _FEW_COLUMNS)
 
     def _largest(self) -> int | None:
         """Most components, where nobody says how many."""
@@ -150,6 +155,25 @@ class CorrelatedFitter(Fitter):
         spread = spread_of_rows(series.rows, self.model, settings)
         return Problem(self.model, settings, spread, len(series.rows), outcome.nyquist)
 
+    def _searched(
+        self,
+        series: Series,
+        outcome: Preliminary,
+        source: RowSource,
+        noise: Autocovariance,
+        cap: int | None = _FEW_COLUMNS,
+    ) -> tuple[Preliminary, Residuals]:
+        """What is learned from what is known so far, or from anywhere, if that predicts blocks left out better.
+
+        Rows that count as independent make all length scales short. Evidences of other moments would not compare.
+        """
+        searches = (False,) if self.settings.index_set == "learned" else (False, True)
+        attempts = []
+        for search in searches:
+            found = self._relearned(series, outcome, source, noise, search, cap)
+            attempts.append((found, self._residuals(series, found, source, noise)))
+        return min(attempts, key=lambda one: float(np.sum(one[1].left_out ** 2)))
+
     def _relearned(
         self,
         series: Series,
@@ -159,25 +183,25 @@ class CorrelatedFitter(Fitter):
         search: bool = False,
         cap: int | None = _FEW_COLUMNS,
     ) -> Preliminary:
-        """What is learned with a certain covariance of the noise, from what is known so far.
+        """What is learned with a certain covariance of the noise, from what is known so far or from anywhere."""
+        problem, start = self._problem(series, outcome, cap), outcome.learned.parameters
+        first: int | None = outcome.learned.index_set.n_components
+        if search:
+            start, first = problem.start(start.period), None
+        # moments may show that their noise is larger; a term at length scales that the set leaves out would, too
+        start = with_noise(start, noise.variance, _LARGER if "noise_variance" in self.settings.learn else 1.0)
 
-        If it is to search, also from anywhere: rows that count as independent make all length scales short.
-        """
-        problem, learned = self._problem(series, outcome, cap), outcome.learned
-        moments = MomentSource(series, source, problem.prior, self.settings, noise)
-        fixed = self.settings.index_set == "learned"
-
-        def found(start: Parameters, search: bool, first: int | None) -> Learned:
-            # moments may show that their noise is larger; a term at length scales that the set leaves out would, too
-            start = with_noise(start, noise.variance, _LARGER if "noise_variance" in self.settings.learn else 1.0)
+        def learn(series: Series, source: RowSource, start: Parameters, search: bool, first: int | None) -> Learned:
+            moments = MomentSource(series, source, problem.prior, self.settings, noise)
             select = partial(moments.select_near, problem)
-            is_final = cap != _FEW_COLUMNS
-            return problem.learn(moments, start, search, select, first, circles_move=not fixed, is_final=is_final)
+            is_free, is_final = self.settings.index_set != "learned", cap != _FEW_COLUMNS
+            return problem.learn(moments, start, search, select, first, circles_move=is_free, is_final=is_final)
 
-        attempts = [found(learned.parameters, False, learned.index_set.n_components)]
-        if search and not fixed:
-            attempts.append(found(problem.start(learned.parameters.period), True, None))
-        return replace(outcome, learned=max(attempts, key=lambda one: one.log_evidence))
+        if search and len(series.rows) > 2 * _SCOUT_ROWS:  # some of many show the landscape
+            some = series.some(_SCOUT_ROWS, noise.n_lags)
+            scouted = learn(some, problem.source(some.rows), start, True, None)
+            start, first, search = scouted.parameters, scouted.index_set.n_components, False
+        return replace(outcome, learned=learn(series, source, start, search, first))
 
     def _residuals(self, series: Series, outcome: Preliminary, source: RowSource, noise: Autocovariance) -> Residuals:
         """Residuals of blocks of rows, each left out in turn."""
@@ -202,7 +226,19 @@ class CorrelatedFitter(Fitter):
             variance = float(np.ravel(given)[0])
         return noise.scaled(variance / noise.variance)
 
-    def _finished(self, series: Series, outcome: Preliminary, source: RowSource, noise: Autocovariance) -> Fit:
+    def _completed(
+        self, series: Series, outcome: Preliminary, source: RowSource, noise: Autocovariance, residuals: Residuals
+    ) -> Fit:
+        """The fitted model, with as many components as are wanted."""
+        if self._wants_more(outcome.learned):
+            outcome = self._relearned(series, outcome, source, noise, cap=self._largest())
+            residuals = self._residuals(series, outcome, source, noise)
+            noise = self._estimated(series, residuals, noise.n_lags)
+        return self._finished(series, outcome, source, noise, residuals)
+
+    def _finished(
+        self, series: Series, outcome: Preliminary, source: RowSource, noise: Autocovariance, residuals: Residuals
+    ) -> Fit:
         """The fitted model, with the process that its noise is."""
         learned = outcome.learned
         problem = self._problem(series, outcome, None)
@@ -217,7 +253,8 @@ class CorrelatedFitter(Fitter):
         fit = self.finish(outcome, statistics, own)
         redundancy = len(series.rows) / fit.fitted.effective_sample_size
         std = None if fit.period_std is None else fit.period_std * np.sqrt(max(1.0, redundancy))
-        return replace(fit, fitted=with_process(fit.fitted, series, noise), period_std=std)
+        fitted = with_process(fit.fitted, series, noise)
+        return replace(fit, fitted=fitted, period_std=std, left_out=residuals.left_out)
 
 
 class _FirstFitter(Fitter):

@@ -63,6 +63,8 @@ class Fit:
         Standard errors of periods that were found or learned.
     search : PeriodSearch or None
         Outcome of the search for periods.
+    left_out : ndarray of shape (n_samples,) or None
+        Where noise is correlated: residuals of blocks of rows, each predicted from all others, over their known scales.
     """
 
     model: Model
@@ -71,6 +73,7 @@ class Fit:
     nyquist: NDArray[np.float64] | None = None
     period_std: NDArray[np.float64] | None = None
     search: PeriodSearch | None = None
+    left_out: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True)

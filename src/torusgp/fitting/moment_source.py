@@ -26,6 +26,7 @@ from torusgp.kernels.product import to_phases
 Array = NDArray[np.float64]
 
 _FOLDS = 10  # blocks of consecutive rows that are left out in turn
+_BLOCKS = 20  # the same of rows that some are chosen from
 _FEW_MISSING = 0.1  # of the frequencies of a set that a pool may lack
 _MARGIN, _SHORTER = 1.25, 1.2  # by how much a pool of moments reaches beyond a set
 
@@ -65,6 +66,12 @@ class Series:
         """Blocks of consecutive rows."""
         edges = np.linspace(0, len(self.rows), min(_FOLDS, len(self.rows)) + 1).astype(int)
         return [slice(*pair) for pair in pairwise(edges.tolist())]
+
+    def some(self, n_rows: int, longest: int) -> Series:
+        """About so many rows, in blocks spread evenly over time; noise is correlated over at most so many cells."""
+        starts = np.linspace(0, len(self.rows), _BLOCKS, endpoint=False).astype(int)
+        chosen = (starts[:, None] + np.arange(n_rows // _BLOCKS)).ravel()
+        return Series(self.rows.take(chosen), self.times[chosen], self.time_input, longest)
 
     @property
     def block(self) -> float:

@@ -64,23 +64,28 @@ def refit_rows(fitter: Fitter, rows: Rows, before: Fit) -> Fit:
 class SeriesRefitter(CorrelatedFitter):
     """Fits rows whose noise is correlated, from where a fit of others has ended."""
 
-    def refit_series(self, series: Series, before: Fit) -> Fit:
-        """Learn from the parameters and the autocovariance that were learned before, with as many components."""
+    def refit_series(self, series: Series, before: Fit, is_final: bool = True) -> Fit:
+        """Learn from the parameters and the autocovariance that were learned before, with as many components.
+
+        If it is final and they are fewer than wanted, more.
+        """
         process = before.fitted.noise_process
         if process is None or not self._is_alike(series, before):
-            return self.fit_series(series)
+            return self.fit_series(series, is_final)
         self.model = before.model
         outcome = _outcome(self, series.rows, before)
         source, cap = self._problem(series, outcome).source(series.rows), outcome.learned.index_set.n_components
         noise = process.autocovariance.scaled(_unit_ratio(self, series.rows, before))
         for _ in range(_MOST_ROUNDS):
             outcome, known = self._relearned(series, outcome, source, noise, search=False, cap=cap), noise
-            noise = self._estimated(series, self._residuals(series, outcome, source, noise), noise.n_lags)
+            residuals = self._residuals(series, outcome, source, noise)
+            noise = self._estimated(series, residuals, noise.n_lags)
             change = np.linalg.norm(noise.values - known.values) / np.linalg.norm(noise.values)
             self.settings.report(f"autocovariance of the noise changed by {change:.2g}, variance {noise.variance:.4g}")
             if change < _SETTLED:
                 break
-        return self._finished(series, outcome, source, noise)
+        finish = self._completed if is_final else self._finished
+        return finish(series, outcome, source, noise, residuals)
 
     @staticmethod
     def _is_alike(series: Series, before: Fit) -> bool:

@@ -197,6 +197,7 @@ class Schedule:
                 f"{index_set.n_components} components, log evidence {found.log_evidence:.6g}, length scales "
                 + "; ".join(np.array2string(scales, precision=3) for scales in self.prior.scales(found.parameters))
             )
+            best = None if best is None else self._compared(best, found)
             gain = found.log_evidence - best.log_evidence if best else np.inf
             if gain > 0 or best is None:
                 best = found

@@ -62,7 +62,7 @@ def backtest_rows(table, rows, horizon, origins, every, refit, quantiles, n_jobs
     return compare(table, rows, folds, predictions, horizon=str(horizon), n_fits=len(groups), levels=levels)
 
 
-def evaluate_last(table, rows, n_known, words):
+def evaluate_last(table, rows, n_known, predicted, words):
     """Compare the forecasts of the last rows with what came, by a model that was fitted to the rows before.
 
     Parameters
@@ -73,6 +73,8 @@ def evaluate_last(table, rows, n_known, words):
         All rows, in order.
     n_known : int
         Number of rows that it was fitted to.
+    predicted : Predictions
+        Of the others.
     words : str
         Which rows are forecast.
 
@@ -81,8 +83,7 @@ def evaluate_last(table, rows, n_known, words):
     Backtest
     """
     fold = Fold(n_known, len(rows.y))
-    predictions = [forecast_fold(table, rows, fold, ())]
-    return compare(table, rows, [fold], predictions, horizon=words, n_fits=1, levels=(), words=words)
+    return compare(table, rows, [fold], [predicted], horizon=words, n_fits=1, levels=(), words=words)
 
 
 def _n_cores():

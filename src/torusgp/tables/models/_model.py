@@ -14,7 +14,8 @@ from torusgp.tables.models._files import from_notes, load_regressor, to_notes
 from torusgp.tables.models._fitted import FittedTable
 from torusgp.tables.models._holdout import hold_out
 from torusgp.tables.models._parameters import check_parameters
-from torusgp.tables.models._record import make_record
+from torusgp.tables.models._predictions import predict_rows
+from torusgp.tables.models._record import HIGH, LOW, make_record
 from torusgp.tables.models._regressors import fit_regressor
 from torusgp.tables.models._rows import TABLE, Rows, find_complete, numbered, read_noise, to_table, unless_input
 from torusgp.tables.models._slopes import estimate_slopes
@@ -248,7 +249,7 @@ class TableModel(FittedTable):
             self.scores_, self.evaluation_, self.is_refitted_ = None, None, False
             with kept_warnings() as told:
                 self._fit(rows)
-            self.record_ = make_record(self, rows)
+            self.record_ = make_record(rows)
             conclude(self, frame, rows, told)
         return self
 
@@ -288,14 +289,15 @@ class TableModel(FittedTable):
             with kept_warnings() as told:
                 self._fit(rows.take(~held))
             self._report("predicting the rows held out")
-            self.evaluation_ = None
-            if rows.order is None:
-                constant = np.mean(rows.y[~held])
-                self.scores_ = self._score(rows.take(held), words, constant=constant)
-            else:
-                self.evaluation_ = evaluate_last(self, rows, n_left, words)
+            self.evaluation_, tested, ahead = None, rows.take(held), rows.order is not None
+            predicted = predict_rows(self, tested, (LOW, HIGH), scored=True, ahead=ahead)
+            if ahead:
+                self.evaluation_ = evaluate_last(self, rows, n_left, predicted, words)
                 self.scores_ = self.evaluation_.scores
-            self.record_ = make_record(self, rows, held, ahead=rows.order is not None)
+            else:
+                likelihood, constant = check_likelihood(self.likelihood), np.mean(rows.y[~held])
+                self.scores_ = predicted.score(tested.y, words, likelihood=likelihood, constant=constant)
+            self.record_ = make_record(rows, held, predicted)
             self.is_refitted_ = bool(refit)
             if refit:  # what is wrong with the final model is told of that one
                 self._report("fitting to all rows")

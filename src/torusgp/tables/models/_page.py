@@ -7,7 +7,8 @@ import numpy as np
 
 from torusgp.storage.files import check_places, write_together
 from torusgp.tables.models._ahead import forecast_ahead
-from torusgp.tables.models._record import make_record
+from torusgp.tables.models._predictions import predict_rows
+from torusgp.tables.models._record import HIGH, LOW, make_record
 from torusgp.tables.models._rows import to_table
 from torusgp.views.findings import NOTE, Findings
 from torusgp.views.numbers import number, with_error
@@ -74,7 +75,7 @@ def _compared(table, frame, source, new_rows):
     mean = table.quality_.get("mean")
     is_same = mean is not None and len(rows.y) == table.n_rows_ and np.isclose(rows.y.mean(), mean, rtol=_SAME)
     if is_same if new_rows is None else not new_rows:
-        return summary, make_record(table, rows) if table.record_ is None else table.record_
+        return summary, make_record(rows) if table.record_ is None else table.record_
     scores = table._score(rows, "given to the report, which are new to the model")
     findings = list(summary["findings"])
     if table.scores_ is not None and scores.rmse > _WORSE * table.scores_.rmse:
@@ -84,7 +85,8 @@ def _compared(table, frame, source, new_rows):
         )
         findings.append({"level": NOTE, "about": "predictions", "text": text})
     changed = {"holdout": scores.to_json(), "explains_nothing": scores.explains_nothing, "findings": findings}
-    return summary | changed, make_record(table, rows, np.ones(len(rows.y), dtype=bool))
+    predicted = predict_rows(table, rows, (LOW, HIGH))
+    return summary | changed, make_record(rows, np.ones(len(rows.y), dtype=bool), predicted)
 
 
 def _clocks(table):

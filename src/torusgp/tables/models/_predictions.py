@@ -91,7 +91,10 @@ def _predict_ahead(table: Any, rows: Rows, levels: Array, scored: bool) -> Predi
     """Predictions of rows to come, whose noise goes on from the last rows."""
     model, ahead = table.model_, forecast_arguments(table, rows)
     mean, std = model.forecast(rows.X, return_std=True, **ahead)
-    shown = model.forecast_quantiles(rows.X, levels, **ahead) if len(levels) else np.empty((len(mean), 0))
+    if model.likelihood_.name == "normal":
+        shown = mean[:, None] + ndtri(levels) * std[:, None]
+    else:
+        shown = model.forecast_quantiles(rows.X, levels, **ahead) if len(levels) else np.empty((len(mean), 0))
     if not scored:
         return Predictions(mean, std, shown)
     _, function_std = model.predict(rows.X, return_std=True, include_noise=False)

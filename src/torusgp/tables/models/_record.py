@@ -2,25 +2,22 @@
 
 import numpy as np
 
-from torusgp.tables.models._predictions import predict_rows
 from torusgp.views.record import Record
 
 LOW, HIGH = 0.025, 0.975  # ends of the intervals that are drawn
 
 
-def make_record(table, rows, unseen=None, *, ahead=False):
-    """Record of the rows of a table, with predictions of those that its model has not seen.
+def make_record(rows, unseen=None, predicted=None):
+    """Record of the rows of a table, with predictions of those that a model has not seen.
 
     Parameters
     ----------
-    table : TableModel
-        Fitted model.
     rows : Rows
         Rows in their order.
     unseen : ndarray of bool, optional
         Which of them the model has not seen; none by default.
-    ahead : bool, default=False
-        Whether these follow the rows of its fit, so that forecasts go on from there.
+    predicted : Predictions, optional
+        Of these, with the ends of intervals.
 
     Returns
     -------
@@ -34,7 +31,6 @@ def make_record(table, rows, unseen=None, *, ahead=False):
     if unseen is None:
         return Record.from_rows(rows.y, along=along, place=place, is_ordered=rows.order is not None)
     tested = rows.take(unseen)
-    predicted = predict_rows(table, tested, (LOW, HIGH), ahead=ahead)
     return Record.from_rows(
         rows.y,
         along=along,
