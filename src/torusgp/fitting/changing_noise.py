@@ -242,7 +242,7 @@ def _log_variance(noise: Fit, rows: Rows) -> Array:
 
 
 def _redundancy(fit: Fit) -> float:
-    """How many squared residuals are worth one."""
+    """Number of squared residuals over their effective sample size."""
     process = fit.fitted.noise_process
     return 1.0 if process is None else max(1.0, process.autocovariance.correlation_time)
 
