@@ -119,7 +119,7 @@ def benchmark_statistics(n_turns):
         )
         return sums.linear()[0]
 
-    chunk = max(64, _dense._CHUNK_BYTES // (8 * n_columns))
+    chunk = next(_dense.row_chunks(N_SAMPLES_DENSE, n_columns)).stop
     block = np.random.default_rng(1).normal(size=(chunk, n_columns))
     gram = np.zeros((n_columns, n_columns), order="F")
     n_chunks = -(-N_SAMPLES_DENSE // chunk)

@@ -147,7 +147,7 @@ def additive():
     frequencies = np.vstack([np.outer(np.arange(1, 21), unit) for unit in np.eye(10, dtype=int)])
     index_set = index_sets.from_frequencies(frequencies)
     n_columns = index_set.n_components
-    block = rng.normal(size=(max(64, _dense._CHUNK_BYTES // (8 * n_columns)), n_columns))
+    block = rng.normal(size=(next(_dense.row_chunks(N_DENSE, n_columns)).stop, n_columns))
     gram = np.zeros((n_columns, n_columns), order="F")
 
     def products():

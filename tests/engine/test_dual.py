@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from torusgp import Circle, Line, Slope, TorusGPRegressor
-from torusgp.engine.dual import RowStatistics, prefers_row_space
+from torusgp.engine.dual import RowStatistics, are_few_rows
 from torusgp.engine.inference import LinearStatistics, evidence
 from torusgp.fitting import rows as rows_module
 
@@ -41,6 +41,17 @@ def test_evidence_and_gradient_equal_those_of_the_columns(output, noise_variance
         np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6)
 
 
+def test_rows_that_outnumber_columns_are_factored_by_their_gram_matrix():
+    rng = np.random.default_rng(3)
+    columns, targets, ones = rng.normal(size=(50, 40)), rng.normal(size=(50, 1)), np.ones(50)
+    rows = RowStatistics(columns, targets, ones, ones)
+    primal = LinearStatistics(columns.T @ columns, columns.T @ targets, (targets**2).sum(axis=0), 50.0)
+    expected, found = (evidence(one, np.geomspace(1, 1e-3, 40), 0.1) for one in (primal, rows))
+    assert found.factor.lower.shape == (40, 40)
+    np.testing.assert_allclose(found.log_evidence, expected.log_evidence, rtol=1e-12)
+    np.testing.assert_allclose(found.gradient()[0], expected.gradient()[0], atol=1e-10)
+
+
 def test_the_gram_matrix_is_there_when_it_is_asked_for():
     primal, dual = both()
     evidence(dual, np.ones(90), 0.1).gradient()
@@ -69,10 +80,10 @@ def test_fits_agree(name, monkeypatch):
 
     def fit(is_dual):
         def rows_or_not(n_rows, n_columns):
-            used.append(is_dual and prefers_row_space(n_rows, n_columns))
+            used.append(is_dual and are_few_rows(n_rows, n_columns))
             return used[-1]
 
-        monkeypatch.setattr(rows_module, "prefers_row_space", rows_or_not)
+        monkeypatch.setattr(rows_module, "are_few_rows", rows_or_not)
         return TorusGPRegressor(kernel, intercept=intercept, n_components=201, backend="dense").fit(
             X, y, sample_weight=weight
         )

@@ -120,3 +120,22 @@ def test_without_information_steps_are_as_long_as_they_may_be():
     found = ascend(function, np.zeros(2), np.array([[-9.0, 9.0], [-1.0, 1.0]]))
     np.testing.assert_allclose(found.vector, [9.0, 1.0])
     assert found.converged
+
+
+def test_a_negligible_gain_ends_it_after_its_step():
+    matrix = np.diag([1.0, 4.0])
+    exact, rough = (quadratic(matrix, np.array([0.3, 0.1]), 1.2 * matrix) for _ in range(2))
+    limits = np.array([[-WIDE, WIDE]] * 2)
+    best, found = ascend(exact, np.zeros(2), limits), ascend(rough, np.zeros(2), limits, negligible=0.1)
+    assert found.converged
+    assert rough.count == 1 < exact.count
+    np.testing.assert_allclose(found.vector, best.vector, atol=0.06)
+
+
+def test_what_is_not_going_to_reach_its_goal_is_given_up():
+    steep = np.array([[1.0, 0.0], [0.0, 100.0]])
+    limits = np.array([[-WIDE, WIDE]] * 2)
+    hopeless, hopeful = (quadratic(steep, np.full(2, 0.5), 2 * steep) for _ in range(2))
+    assert not ascend(hopeless, np.zeros(2), limits, goal=100.0).converged
+    assert hopeless.count == 1
+    assert ascend(hopeful, np.zeros(2), limits, goal=-1.0).converged

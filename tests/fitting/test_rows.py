@@ -81,9 +81,9 @@ def test_length_scales_may_move_a_little_without_another_pass(rows, problem, bac
 def test_another_period_takes_another_pass(rows, problem):
     prior, parameters = problem
     source = RowSource(rows, prior, Compute("dense", 1), True, "adaptive")
-    source(prior.select(parameters, 21), parameters)
+    source.covering(prior.select(parameters, 21), parameters)
     first = source.statistics
-    source(prior.select(parameters, 21), parameters.with_period(np.array([1.0, 1.1])))
+    source.covering(prior.select(parameters, 21), parameters.with_period(np.array([1.0, 1.1])))
     assert source.statistics is not first
 
 

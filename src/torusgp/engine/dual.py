@@ -12,7 +12,10 @@ from scipy.linalg import cho_solve, solve_triangular
 from scipy.linalg.blas import dsyrk, dtrsm
 from scipy.linalg.lapack import dpotrf, dpstrf
 
+from torusgp.engine.backends import LapackAlgebra
+
 _FEWER = 2  # times as many components as rows, from which on rows are cheaper
+_FEW = 2  # rows for each component, up to which their sums are not worth keeping
 
 
 def prefers_row_space(n_rows, n_columns):
@@ -20,10 +23,15 @@ def prefers_row_space(n_rows, n_columns):
     return _FEWER * n_rows <= n_columns
 
 
+def are_few_rows(n_rows, n_columns):
+    """Whether rows are so few that learning from them themselves is cheaper than from sums for several sets."""
+    return n_rows <= _FEW * n_columns
+
+
 class RowStatistics:
     """What a linear model needs to know of few rows, with the attributes of :class:`LinearStatistics`.
 
-    Its Gram matrix is built when something asks for it.
+    Its Gram matrix is built when something asks for it: where rows outnumber columns, or nearly do, that is learning.
 
     Parameters
     ----------
@@ -53,12 +61,13 @@ class RowStatistics:
     @cached_property
     def gram(self):
         """Sums of products of columns."""
-        return self.columns.T @ self.columns
+        gram = dsyrk(1.0, self.columns.T)
+        return np.where(np.tri(len(gram), dtype=bool), gram.T, gram)
 
-    @property
+    @cached_property
     def algebra(self):
-        """What factors: these rows themselves."""
-        return self
+        """What factors: these rows themselves, or their Gram matrix."""
+        return self if prefers_row_space(*self.columns.shape) else LapackAlgebra(self.gram)
 
     def factor(self, root, noise_variance):
         """Factor of :math:`C`; see :meth:`LapackAlgebra.factor`."""

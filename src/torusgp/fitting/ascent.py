@@ -21,6 +21,7 @@ _LARGEST_RADIUS = 4.0
 _LEAST_RADIUS = 1e-6
 _GOOD, _POOR = 0.75, 0.25  # ratios of gain to predicted gain from which on, and up to which, the radius changes
 _ACCEPTED = 1e-4  # ratio from which on a step is taken
+_HOPE = 4.0  # times the gain predicted for a step that no radius limits is the most that is still to be gained
 _FLAT = 1e-9  # information, relative to the largest, that is rounding
 
 
@@ -66,6 +67,8 @@ def ascend(
     max_iter: int = 100,
     value_tolerance: float = 1e-6,
     gradient_tolerance: float = 1e-5,
+    negligible: float = 0.0,
+    goal: float = -np.inf,
 ) -> Ascent:
     """Maximise a function within bounds.
 
@@ -81,9 +84,13 @@ def ascend(
     max_iter : int, default=100
         Largest number of steps that are tried.
     value_tolerance : float, default=1e-6
-        Predicted gain, relative to what was gained in all and at least one, that ends the ascent.
+        Predicted gain, relative to what was gained in all and at least one, that ends the ascent; its step is taken.
     gradient_tolerance : float, default=1e-5
         Largest derivative that points inwards at the end.
+    negligible : float, default=0.0
+        Predicted gain that ends the ascent, too, after its step.
+    goal : float, optional
+        Value without which the maximum is of no use: an ascent ends that is not going to reach it.
 
     Returns
     -------
@@ -101,8 +108,13 @@ def ascend(
             lower, upper = np.maximum(limits[:, 0] - here, -radius), np.minimum(limits[:, 1] - here, radius)
             step = _best_step(gradient, curvature, lower, upper)
             predicted = float(gradient @ step - step @ curvature @ step / 2)
-            if predicted <= value_tolerance * max(1.0, point.value - first) or radius < _LEAST_RADIUS:
+            least = max(negligible, value_tolerance * max(1.0, point.value - first))
+            if predicted <= least:  # too little to be checked
+                return Ascent(np.clip(here + step, limits[:, 0], limits[:, 1]), point.value + predicted, True)
+            if radius < _LEAST_RADIUS:
                 return Ascent(here, point.value, True)
+            if np.abs(step).max() < radius and point.value + _HOPE * predicted < goal:
+                return Ascent(here, point.value, False)
             there = np.clip(here + step, limits[:, 0], limits[:, 1])
             try:
                 trial = evaluate(there)

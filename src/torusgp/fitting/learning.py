@@ -249,6 +249,8 @@ def maximise(
     floor: bool = True,
     tilt: NDArray[np.float64] | None = None,
     reach: float = np.inf,
+    negligible: float = 0.0,
+    goal: float = -np.inf,
 ) -> Learned:
     """Maximise the evidence over what is learned for a fixed set of frequencies.
 
@@ -274,6 +276,8 @@ def maximise(
         Slope in the logarithms of what is learned that the statistics do not show: it is added to the evidence.
     reach : float, optional
         Largest change of these logarithms.
+    negligible, goal : float, optional
+        See :func:`~torusgp.fitting.ascent.ascend`; for a fixed period and without observed derivatives.
 
     Returns
     -------
@@ -290,7 +294,7 @@ def maximise(
     if not first.size:
         return Learned(start, index_set, -objective(first)[0])
     if floor and objective.has_information:
-        end = ascend(objective.at, first, limits, max_iter)
+        end = ascend(objective.at, first, limits, max_iter, negligible=negligible, goal=goal)
         return Learned(objective.parameters(end.vector), index_set, end.value, end.converged)
     found = descend(objective, first, limits, max_iter)
     return Learned(objective.parameters(found.vector), index_set, -found.value, found.converged)

@@ -306,6 +306,14 @@ class PriorAt:
         """Variance that the set leaves out of each output, as one minus what it keeps."""
         return self._dropped_share @ self._signal
 
+    def n_needed(self, most: NDArray[np.float64]) -> int:
+        """Number of frequencies, the likeliest first, that leave out at most so much of each output; or all."""
+        order = np.argsort(-self._by_frequency[1:].sum(axis=1), kind="stable") + 1
+        kept = np.cumsum((self._unit * self._twice)[:, np.append(0, order)], axis=1)
+        left_out = (1 - kept).T @ self._signal  # (n_frequencies, n_outputs)
+        enough = np.flatnonzero((left_out <= most).all(axis=1))
+        return int(enough[0]) if len(enough) else len(left_out)
+
     @cached_property
     def _dropped_share(self) -> NDArray[np.float64]:
         return np.maximum(0.0, 1 - self._unit @ self._twice)

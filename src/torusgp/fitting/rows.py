@@ -18,7 +18,7 @@ from torusgp.engine.backends import (
 )
 from torusgp.engine.basis import columns as basis_columns
 from torusgp.engine.derivatives import Partials
-from torusgp.engine.dual import RowStatistics, prefers_row_space
+from torusgp.engine.dual import RowStatistics, are_few_rows
 from torusgp.engine.inference import Evidence, evidence
 from torusgp.engine.marginals import Marginals
 from torusgp.engine.statistics import SufficientStatistics
@@ -217,7 +217,7 @@ class RowSource:
         rows, compute = self._rows, self._compute
         on_cpu = compute.backend in ("auto", "dense") and compute.device is None
         values = rows is not None and rows.derivatives is None
-        if values and rows is not None and on_cpu and prefers_row_space(len(rows), index_set.n_components):
+        if values and rows is not None and on_cpu and are_few_rows(len(rows), index_set.n_components):
             return self._row_statistics(rows, index_set, parameters)
         return self.covering(index_set, parameters).linear(index_set, self._center)[0]
 

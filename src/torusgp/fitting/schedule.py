@@ -20,7 +20,7 @@ from torusgp.fitting.learning import Learned, maximise
 from torusgp.fitting.line_circles import LineCircles
 from torusgp.fitting.moves import PeriodMoves
 from torusgp.fitting.parameters import Parameters
-from torusgp.fitting.prior import DERIVATIVE_NOISE, NOISE, Prior, scale_name
+from torusgp.fitting.prior import DERIVATIVE_NOISE, NOISE, SMALL_AGAINST_NOISE, Prior, scale_name
 from torusgp.kernels.index_sets import IndexSet
 
 MAX_COMPONENTS = 2000  # the most that n_components="auto" takes
@@ -35,6 +35,9 @@ _ROOM, _MORE_ROOM = 1.5, 3.0  # factors by which the length scale of a line may 
 _HALF = 0.5  # of the variance of a term, at least, is in the first set
 _SCOUT_STEPS = 8  # iterations from each start, before the best one goes on
 _TIE = 0.5  # difference in log evidence between starts that decides nothing
+_ROUGH = 0.02  # predicted gain in log evidence that ends an ascent on a set that may not be the last,
+_EXACT = 1e-4  # and on the last one
+_SPARE, _LEAST_GROWTH = 1.1, 1.25  # factors of what is needed, and of what there is, when a set grows
 _SETTLED = 0.02  # change of the logarithm of a length scale up to which the set is kept
 _NEGLIGIBLE_GAIN = 0.1  # gain in log evidence that ends the exchange of sets
 _NEGLIGIBLE_SHARE = 1e-3  # of a term in the variance, below which its length scales may be anything
@@ -136,10 +139,10 @@ class Schedule:
             else:
                 start = still._best_start(start, first).parameters
         if n_components == "auto":
-            found = self._looking_beyond(self.grow(start, size, cap), cap)
+            found = self._polished(self._looking_beyond(self.grow(start, size, cap), cap))
             return self._on_first_circles(found) if is_final else found
         while 4 * size < int(n_components) and search:
-            start = self.settle(start, size, _FEW_ROUNDS).parameters
+            start = self.settle(start, size, _FEW_ROUNDS, polish=False).parameters
             size *= 4
         found = self.settle(start, int(n_components))
         return self._on_first_circles(found) if is_final else found
@@ -175,11 +178,14 @@ class Schedule:
         max_rounds: int = _MAX_ROUNDS,
         max_iter: int = 100,
         stretch: bool = False,
+        polish: bool = True,
+        goal: float = -np.inf,
     ) -> Learned:
         """Alternate between the best set and the best parameters until the set hardly changes.
 
         Lines that press against their circles get longer ones if ``stretch``: where the set grows with them. With a
-        given number of components a longer circle would leave fewer of them for what varies.
+        given number of components a longer circle would leave fewer of them for what varies. The optimum is found to
+        many digits on the last set alone, and only if ``polish``; what does not reach the ``goal`` may be given up.
         """
         current, best, pressed, done = start, None, False, 0
         # a line that wants to be longer than its circle allows, and may, is not settled, however small the set
@@ -187,12 +193,8 @@ class Schedule:
             if self.circles_move:
                 current = self._lines.with_circles(current, _MORE_ROOM if pressed else _ROOM, pressed and stretch)
             index_set = self.select(current, size)
-            bounded = self._lines.within_circles(current)
-            moves = None if self.moves is None else self.moves.within(self.prior.coherence(current))
-            with limited_blas(size):
-                found = maximise(self.provider, self.prior, index_set, bounded, moves, max_iter)
-            done, pressed = done + 1, self.circles_move and self._lines.are_pressed(found.parameters)
-            found = replace(found, parameters=with_bounds_of(current, found.parameters))
+            found, pressed = self._maximised(current, index_set, max_iter, _ROUGH, goal)
+            done += 1
             self.report(
                 f"{index_set.n_components} components, log evidence {found.log_evidence:.6g}, length scales "
                 + "; ".join(np.array2string(scales, precision=3) for scales in self.prior.scales(found.parameters))
@@ -206,7 +208,26 @@ class Schedule:
             if change < _SETTLED or gain < _NEGLIGIBLE_GAIN:
                 break
         assert best is not None
-        return best
+        # a period that is learned too is found to many digits on every set
+        return best if not polish or self.moves is not None else self._polished(best)
+
+    def _maximised(
+        self, start: Parameters, index_set: IndexSet, max_iter: int, negligible: float, goal: float = -np.inf
+    ) -> tuple[Learned, bool]:
+        """The best parameters on one set, and whether a line presses against its circle with them."""
+        bounded = self._lines.within_circles(start)
+        moves = None if self.moves is None else self.moves.within(self.prior.coherence(start))
+        with limited_blas(index_set.n_components):
+            found = maximise(
+                self.provider, self.prior, index_set, bounded, moves, max_iter, negligible=negligible, goal=goal
+            )
+        pressed = self.circles_move and self._lines.are_pressed(found.parameters)
+        return replace(found, parameters=with_bounds_of(start, found.parameters)), pressed
+
+    def _polished(self, found: Learned) -> Learned:
+        """The optimum on the same set, to many digits."""
+        exact, _ = self._maximised(found.parameters, found.index_set, 100, _EXACT)
+        return replace(found, parameters=exact.parameters, log_evidence=exact.log_evidence, converged=exact.converged)
 
     def _change(self, before: Parameters, after: Parameters) -> float:
         """Largest change of the logarithm of a length scale of a term that explains something."""
@@ -226,7 +247,8 @@ class Schedule:
         larger sets may show more; from a long one, which leaves everything to the intercept, nothing leads back.
         """
         attempts = [
-            self.settle(self.prior.with_scaled_lengths(start, factor), size, 1, _SCOUT_STEPS) for factor in _STARTS
+            self.settle(self.prior.with_scaled_lengths(start, factor), size, 1, _SCOUT_STEPS, polish=False)
+            for factor in _STARTS
         ]
         best = max(attempt.log_evidence for attempt in attempts)
         ties = [attempt for attempt in attempts if attempt.log_evidence > best - _TIE]
@@ -257,7 +279,7 @@ class Schedule:
             },
             found.parameters.period,
         )
-        found = self.settle(apart, size_together, _FEW_ROUNDS)
+        found = self.settle(apart, size_together, _FEW_ROUNDS, polish=False)
         needed = size_together
         while needed > size:  # dimensions that do not matter needed columns too, as long as all were alike
             fewer = self.select(found.parameters, max(size, needed // 2))
@@ -276,7 +298,8 @@ class Schedule:
             if size <= found.index_set.n_components or not self._learns_scales(found.parameters):
                 break
             shorter = self.prior.with_scaled_lengths(found.parameters, _SHORTER)
-            trial = self.settle(shorter, size, 1, _SCOUT_STEPS)
+            goal = -np.inf if self._is_pooled else found.log_evidence + _WORTHWHILE
+            trial = self.settle(shorter, size, 1, _SCOUT_STEPS, polish=False, goal=goal)
             found = self._compared(found, trial)
             if trial.log_evidence < found.log_evidence + _WORTHWHILE:
                 break
@@ -284,21 +307,39 @@ class Schedule:
         return found
 
     def grow(self, start: Parameters, size: int, cap: int) -> Learned:
-        """Double the set until what it leaves out is small against the noise or the evidence stops changing."""
-        found = self.settle(start, size, _FEW_ROUNDS if size < cap else _MAX_ROUNDS, stretch=True)
+        """Enlarge the set until what it leaves out is small against the noise or the evidence stops changing."""
         # slopes may need more than values, so with them only the evidence tells what is enough
         with_slopes = any(name.endswith(DERIVATIVE_NOISE) for name in start)
+        if size < cap and not with_slopes and not self.prior.is_below_noise(start, self.select(start, size)):
+            size = self._larger(start, size, cap)
+        found = self._settle_within(start, size, cap)
         while with_slopes or not self.prior.is_below_noise(found.parameters, found.index_set):
             if size >= cap:
                 return replace(found, capped=True)
-            size = min(2 * size, cap)
-            larger = self.settle(found.parameters, size, _FEW_ROUNDS if size < cap else _MAX_ROUNDS, stretch=True)
+            size = min(2 * size, cap) if with_slopes else self._larger(found.parameters, size, cap)
+            larger = self._settle_within(found.parameters, size, cap)
             found = self._compared(found, larger)
             exhausted = larger.index_set.n_components <= found.index_set.n_components  # no more frequencies are allowed
             change, found = abs(larger.log_evidence - found.log_evidence), larger
             if change < _WORTHWHILE or exhausted:
                 break
         return found
+
+    def _settle_within(self, start: Parameters, size: int, cap: int) -> Learned:
+        """Settle on a set that may have to grow, up to the cap."""
+        return self.settle(start, size, _FEW_ROUNDS if size < cap else _MAX_ROUNDS, stretch=True, polish=False)
+
+    def _larger(self, parameters: Parameters, size: int, cap: int) -> int:
+        """Number of components, up to twice as many, of which the likeliest leave out little, with some to spare."""
+        most = min(2 * size, cap)
+        at = self.prior.at(parameters, self.select(parameters, most).frequencies)
+        enough = 2 * at.n_needed(SMALL_AGAINST_NOISE * self.prior.typical_noise(parameters)) + 1
+        return min(max(int(_SPARE * enough), int(_LEAST_GROWTH * size)), most) if not self.prior.has_trend else most
+
+    @property
+    def _is_pooled(self) -> bool:
+        """Whether evidences of two sets compare only by the same moments."""
+        return getattr(self.provider, "is_pooled", False)
 
     @cached_property
     def _lines(self) -> LineCircles:
@@ -324,7 +365,7 @@ class Schedule:
     def _compared(self, found: Learned, other: Learned) -> Learned:
         """What was found with an evidence that compares with another's: by the same moments, where these are pooled."""
         moved = not np.array_equal(found.parameters.period, other.parameters.period)
-        if moved or not getattr(self.provider, "is_pooled", False):
+        if moved or not self._is_pooled:
             return found
         linear = self.provider(found.index_set, found.parameters)
         variances = self.prior.variances(found.parameters, found.index_set.frequencies)

@@ -209,10 +209,8 @@ class _Ordered:
 
     def __init__(self, cells, phase):
         self.cells, self.place = cells, np.empty(len(phase), dtype=np.int32)
-        self._start = np.empty(cells.n_cells + 1, dtype=np.int64)
-        _powers().sort_rows(phase, cells.n_cells, cells.per_radian, self.place, self._start)
-        cell = np.repeat(np.arange(cells.n_cells), np.diff(self._start))
-        self.local = 2 * (self.move(phase) * cells.per_radian - cell) - 1
+        self._start, self.local = np.empty(cells.n_cells + 1, dtype=np.int64), np.empty(len(phase))
+        _powers().sort_rows(phase, cells.n_cells, cells.per_radian, self.place, self._start, self.local)
 
     def move(self, values):
         """Values of rows in this order."""

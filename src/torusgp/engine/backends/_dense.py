@@ -10,12 +10,13 @@ from scipy.linalg.blas import dsyrk
 from torusgp.engine.basis import ColumnPlan, columns
 from torusgp.kernels.product import to_phases
 
-_CHUNK_BYTES = 2**25  # columns of a chunk of rows
+_CHUNK_BYTES = 2**23  # columns of a chunk of rows, which a cache of the processor holds,
+_MOST_BYTES = 2**25  # or, of many columns, so many that the Gram matrix is not read and written for few rows
 _BLOCK_ENTRIES = 2**22  # entries of the Gram matrix that are gathered at once
 
 
 def row_chunks(n_rows, n_columns):
-    step = max(64, _CHUNK_BYTES // (8 * n_columns))
+    step = max(64, min(max(_CHUNK_BYTES // (8 * n_columns), n_columns), _MOST_BYTES // (8 * n_columns)))
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))
 
@@ -113,6 +114,10 @@ class GramSums(ColumnSums):
     def gram(self, frequencies):
         """Matrix of the sums of products of the columns of these frequencies."""
         chosen = self._columns(frequencies)
+        if len(chosen) == len(self._gram) and (np.diff(chosen) == 1).all():  # nothing is to be gathered
+            result = np.tril(self._gram.T)
+            result += np.tril(result, -1).T
+            return result
         result = np.empty((len(chosen), len(chosen)))
         step = max(1, _BLOCK_ENTRIES // len(chosen))
         for start in range(0, len(chosen), step):

@@ -144,8 +144,8 @@ def make_line_loops(size):
 
 
 @njit(nogil=True, error_model="numpy")
-def sort_rows(phase, n_cells, per_radian, place, start):
-    """Places of rows in the order of their cells, and where each cell starts."""
+def sort_rows(phase, n_cells, per_radian, place, start, local):
+    """Places of rows in the order of their cells, where each cell starts, and local coordinates in this order."""
     start[:] = 0
     for row in range(len(phase)):
         start[min(max(int(phase[row] * per_radian), 0), n_cells - 1) + 1] += 1
@@ -153,8 +153,10 @@ def sort_rows(phase, n_cells, per_radian, place, start):
         start[cell + 1] += start[cell]
     following = start.copy()
     for row in range(len(phase)):
-        cell = min(max(int(phase[row] * per_radian), 0), n_cells - 1)
+        x = phase[row] * per_radian
+        cell = min(max(int(x), 0), n_cells - 1)
         place[row] = following[cell]
+        local[following[cell]] = 2 * (x - cell) - 1
         following[cell] += 1
 
 

@@ -68,7 +68,14 @@ def adaptive(kernel, n_components, *, dimension=None, max_interaction=None, sign
     if n_pairs == 0:
         zero = np.zeros((1, dimension), np.int64)
         return IndexSet(zero, zero, "adaptive", limit)
-    ball = _CoefficientBall(kernel.axis_spectra(dimension), limit, n_pairs)
+    spectra = kernel.axis_spectra(dimension)
+    if dimension == 1 and spectra[0][0].monotone:
+        single = np.arange(n_pairs + 1)
+        some = np.isfinite(spectra[0][0].log_coefficients(single, spectra[0][1]))
+        some[0] = True
+        single = single[some, None]
+        return IndexSet(single, single if sign_symmetric else None, "adaptive", limit)
+    ball = _CoefficientBall(spectra, limit, n_pairs)
     indices, weights = ball.enough_members(n_pairs)
     group = np.cumsum(new_groups(weights))
     if sign_symmetric:
