@@ -688,23 +688,30 @@ class TestDemand:
 
     @pytest.mark.slow
     def test_all_rows(self, demand, tmp_path):
-        contents = {
-            limit: json.loads(
-                run("fit", demand, *self.arguments, "--max-interaction", limit, "-o", tmp_path / "model.npz").stdout
-            )
-            for limit in (3, 1)
-        }
-        interacting, additive = contents[3]["holdout"], contents[1]["holdout"]
+        command = ("fit", demand, *self.arguments, "-o", tmp_path / "model.npz")
+        content = json.loads(run(*command).stdout)
+        additive = json.loads(run(*command, "--terms", "hour + weekday + year").stdout)["holdout"]
+        interacting = content["holdout"]
         assert interacting["r2"] > 0.691
         assert 0.9 < interacting["coverage"] < 0.97
         assert interacting["mnll"] < additive["mnll"] - 0.02
         assert interacting["r2"] > additive["r2"] + 0.01
-        shares = {one["component"]: one for one in contents[3]["attribution"]}
+        shares = {one["component"]: one for one in content["attribution"]}
         for pair in (
             "hour_of_day \N{MULTIPLICATION SIGN} day_of_week",
             "hour_of_day \N{MULTIPLICATION SIGN} day_of_year",
         ):
             assert shares[pair]["lower"] > 0.01
+
+    @pytest.mark.slow
+    def test_weather_and_holidays_of_which_no_terms_are_told(self, demand, tmp_path):
+        options = ("--timezone", "Australia/Melbourne", "--holdout-from", "2014-01-01", "--no-refit", "--json")
+        inputs = ("--inputs", "time_utc,temperature_C,holiday", "--lags", "temperature_C=3h,24h")
+        command = ("fit", demand, "--target", "demand_MW", *inputs, *options, "--components", 1001)
+        found = json.loads(run(*command, "-o", tmp_path / "model.npz").stdout)["holdout"]
+        assert found["r2"] > 0.92  # seasons that were one product gave .913
+        assert found["mnll"] < 6.92
+        assert 0.92 < found["coverage"] < 0.97
 
 
 def test_names_of_columns_do_not_reach_the_terminal_raw(tmp_path):

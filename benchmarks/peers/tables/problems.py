@@ -160,7 +160,7 @@ def nox(folder):
         (("wind direction", "wind speed"), (HOUR, WEEKDAY), (HOUR, "wind direction"), (HOUR, SEASON), ("years",)),
         formula="circle('wind direction', 360) * 'wind speed' + hour * weekday + hour * circle('wind direction', 360)"
         " + hour * year + time",
-        settings={"periods": {"wind direction": 360}},
+        settings={"inputs": ["time", "wind direction", "wind speed"], "periods": {"wind direction": 360}},
     )
 
 
@@ -231,7 +231,10 @@ def tides(folder):
         X,
         ((LUNAR_DAY, LUNAR_MONTH), (LUNAR_DAY, SEASON), (HOUR, SEASON), (LUNAR_MONTH, SEASON), ("years",)),
         formula=f"{day} * {month} + {day} * year + hour * year + {month} * year + time",
-        settings={"periods": {name: PERIODS[name] for name in (LUNAR_DAY, LUNAR_MONTH)}},
+        settings={
+            "inputs": ["time", LUNAR_DAY, LUNAR_MONTH],
+            "periods": {name: PERIODS[name] for name in (LUNAR_DAY, LUNAR_MONTH)},
+        },
     )
 
 

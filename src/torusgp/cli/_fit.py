@@ -23,9 +23,10 @@ _HELP = """Fit a model to a table, to predict one of its columns from the others
 
 DATA is a CSV file (.csv, .tsv, or compressed .csv.gz) or a Parquet file. Without further options all columns are
 inputs, by their type: numbers have smooth effects; text, booleans and numbers with two values have an effect for each
-value; times have slow change and the cycles of day, week and year that they have gone through twice. Cycles may
-interact, each of the others with the fastest cycle, and any two others; without cycles all of them may. Columns that
-are not used are named, with the reason. Rows without a target are left out.
+value; times have slow change and the cycles of day, week and year that they have gone through twice. Cycles alone
+all interact; beside other inputs each cycle and each input interacts with the fastest cycle, and any two of these
+inputs with each other; without cycles all inputs interact. Columns that are not used are named, with the reason. Rows
+without a target are left out.
 
 --inputs names the columns to use; words for cycles of the calendar are inputs, too: minute, hour, weekday, month,
 quarter and year. --terms says which of them interact: * is for inputs that do, + for effects that add up. In it,

@@ -49,9 +49,10 @@ class TestByType:
     def test_every_column_is_used_or_named(self):
         inputs = choose(make_frame())
         assert shown(inputs) == (
-            "Circle hour_of_day * Circle day_of_week * Circle day_of_year + Circle hour_of_day * Line temperature + "
-            "Circle hour_of_day * Category shop + Circle hour_of_day * Category open + "
-            "Circle hour_of_day * Category promotion + Circle hour_of_day * Line wind speed + "
+            "Circle hour_of_day * Circle day_of_week + Circle hour_of_day * Circle day_of_year + "
+            "Circle hour_of_day * Line temperature + Circle hour_of_day * Category shop + "
+            "Circle hour_of_day * Category open + Circle hour_of_day * Category promotion + "
+            "Circle hour_of_day * Line wind speed + "
             "Line temperature * Category shop * Category open * Category promotion * Line wind speed + Line when"
         )
         assert inputs.calendar == ("when", ("day", "week", "year"))
@@ -164,10 +165,19 @@ class TestNames:
     def test_periods_and_calendar_name_inputs_too(self):
         inputs = choose(make_frame(), periods={"temperature": 12}, calendar={"when": ["month"]}, inputs=["shop"])
         assert shown(inputs) == (
-            "Circle day_of_month + Circle day_of_month * Circle temperature + Circle day_of_month * Category shop + "
+            "Circle day_of_month * Circle temperature + Circle day_of_month * Category shop + "
             "Circle temperature * Category shop"
         )
-        assert [term.max_interaction for term in inputs.model.terms] == [None, None, None, 2]
+        assert [term.max_interaction for term in inputs.model.terms] == [None, None, 2]
+
+    def test_cycles_interact_in_pairs_beside_other_inputs(self):
+        assert shown(choose(make_frame(), inputs="year, hour, weekday")) == (
+            "Circle day_of_year * Circle hour_of_day * Circle day_of_week"
+        )
+        assert shown(choose(make_frame(), inputs="year, hour, weekday, temperature")) == (
+            "Circle hour_of_day * Circle day_of_year + Circle hour_of_day * Circle day_of_week + "
+            "Circle hour_of_day * Line temperature"
+        )
 
     def test_without_a_rhythm_everything_interacts(self):
         frame = make_frame()[["temperature", "shop", "wind speed", "y"]]

@@ -385,8 +385,8 @@ class _Chooser:
         """What interacts where no terms say so: all of it, or, where rows have a rhythm and more, pairs.
 
         Seasons and what else matters differ in size and smoothness, so that one variance for their product would give
-        up some of them. Beside the product of the cycles each of the others may change the fastest one, and any two of
-        them may interact.
+        up some of them. Each cycle and each of the others may change the fastest cycle, and any two of the others may
+        interact.
         """
         cycles = [one for one in factors if self._is_rhythm(one)]
         others = [one for one in factors if one not in cycles]
@@ -394,12 +394,8 @@ class _Chooser:
         if not cycles or not others or finds_period:
             return [self._product(factors)] if factors else []
         fastest = min(cycles, key=self._turn)
-        pairs = [Product((fastest, one)) for one in others]
-        return [
-            self._product(cycles),
-            *pairs,
-            *([Product(tuple(others), max_interaction=2)] if len(others) > 1 else []),
-        ]
+        pairs: list[Expression] = [Product((fastest, one)) for one in factors if one is not fastest]
+        return pairs + ([Product(tuple(others), max_interaction=2)] if len(others) > 1 else [])
 
     def _is_rhythm(self, one: Factor) -> bool:
         """Whether a factor is a cycle of the calendar, or a period of what orders the rows."""

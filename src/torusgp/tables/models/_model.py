@@ -60,9 +60,10 @@ class TableModel(FittedTable):
         Columns that the target depends on, by their type: numbers are lines; text, booleans and numbers with two values
         are categories; times are slow change and the cycles of day, week and year that they have gone through twice.
         Words for cycles ("hour" of the day, "weekday", "month", "quarter", "year", "minute") and "time" are inputs,
-        too. All cycles of the time may interact, all others with the fastest of them, and any two others; without such
-        cycles all inputs may interact, and where there are more than three, the data choose the frequencies. If neither
-        inputs, terms, periods nor calendar are given, all columns are inputs.
+        too. Cycles of the time all interact if they are alone; beside others each cycle and each other input interacts
+        with the fastest cycle, and any two others with each other. Without such cycles all inputs interact, and where
+        there are more than three, the data choose the frequencies. If neither inputs, terms, periods nor calendar are
+        given, all columns are inputs.
     terms : str or Expression, optional
         Which inputs interact: a formula such as ``"hour * temperature + hour * weekday + time"``. Inputs are those of
         ``inputs``; ``*`` is the product kernel, which contains the effects of each of its factors. Functions say what
