@@ -16,6 +16,7 @@ PROBLEM: Level = "problem"
 NOTE: Level = "note"
 _MOST_NAMED = 3  # components in a sentence
 _LONG_NAME = 24  # signs of the name of a term
+_ROUNDING = 1e-6  # of the noise: an effect that is smaller is none
 _NOTICEABLE = 0.1  # of the noise: slow change that is smaller cannot be seen
 _LEAST_SHARE = 0.01
 UNSEEN = "rows held out"
@@ -359,7 +360,7 @@ def _facts(summary, unit):
         else:
             facts[f"slope of {slope['column']}"] = told
     for place, term in enumerate(summary.get("terms", ()), 1):
-        told = _term_fact(term, unit)
+        told = _term_fact(term, summary["noise_std"], unit)
         if len(term["name"]) > _LONG_NAME:  # it would leave no room for the facts
             facts[f"term {place}"] = f"{term['name']}: {told}"
         else:
@@ -426,9 +427,9 @@ def score_facts(scores: dict[str, Any], unit: str = "") -> dict[str, str]:
     return facts
 
 
-def _term_fact(term, unit):
-    """What a term beside what repeats does."""
-    if not term["std"]:
+def _term_fact(term, noise_std, unit):
+    """What a term beside what repeats does; far below the noise it is rounding."""
+    if term["std"] <= _ROUNDING * noise_std:
         return "no effect found"
     scales = [
         with_error(one["value"], one["std"]) + (f" ({one['axis']})" if len(term["length_scales"]) > 1 else "")
