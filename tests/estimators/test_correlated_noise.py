@@ -1,5 +1,7 @@
 """Regressors of rows whose noise is correlated in time, and their forecasts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,8 @@ from scipy.signal import lfilter
 from sklearn.base import clone
 
 from torusgp import ARNoise, Category, Circle, CorrelatedNoise, Line, Slope, TorusGPRegressor
+from torusgp.fitting.correlated_fitter import CorrelatedFitter
+from torusgp.fitting.prior import NOISE
 
 WEEK = Circle("time", 7.0)
 
@@ -227,6 +231,29 @@ def test_frequencies_that_noise_explains_are_not_searched_for():
             pd.DataFrame({"time": days}), y
         )
         assert any("residuals show the frequency" in line for line in lines) == is_searched
+
+
+def test_a_round_that_predicts_blocks_left_out_worse_is_not_kept(monkeypatch):
+    """Here one that has given up the season, as for noise that seems to explain it."""
+    relearned, rounds = CorrelatedFitter._relearned, []
+
+    def without_season(self, series, outcome, *others, **options):
+        found = relearned(self, series, outcome, *others, **options)
+        rounds.append(found)
+        if len(rounds) < 3:  # the two starts of the first
+            return found
+        parameters = found.learned.parameters
+        name = next(name for name in parameters if name.endswith("variance") and name != NOISE)
+        flat = parameters.with_value(name, 1e-9 * parameters[name])
+        return replace(found, learned=replace(found.learned, parameters=flat))
+
+    monkeypatch.setattr(CorrelatedFitter, "_relearned", without_season)
+    monkeypatch.setattr("torusgp.fitting.correlated_fitter._SETTLED", 0.0)
+    (X, y), lines = weekly(), []
+    model = TorusGPRegressor(WEEK, noise="correlated", verbose=lines.append).fit(X, y)
+    assert len(rounds) == 3
+    assert lines[-1].startswith("blocks left out are predicted worse")
+    assert np.ptp(model.predict(X)) > 0.5 * np.ptp(TorusGPRegressor(WEEK).fit(X, y).predict(X))
 
 
 def test_many_axes_that_interact_get_frequencies_that_the_data_choose():

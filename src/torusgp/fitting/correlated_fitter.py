@@ -38,6 +38,7 @@ _FEW_COLUMNS = 401  # columns, at most, while the noise is still being estimated
 _MOST_UNASKED = 801  # components where nobody says how many: the noise of each pair of them is computed
 _SCOUT_ROWS = 10_000  # on which length scales are first looked for
 _MOST_ROUNDS = 5
+_WORSE = 1.1  # ratio of squared residuals of blocks left out from which a round has made predictions worse
 _SETTLED = 0.1  # relative change of the autocovariance that ends the rounds
 _WINDOW = 20.0  # correlation times over which the autocovariance reaches
 _SOKAL = 5.0  # correlation times over which a correlation time is summed up
@@ -84,18 +85,19 @@ class CorrelatedFitter(Fitter):
         if self.settings.index_set == "learned":
             outcome, source = self._chosen(series, outcome, source, noise)
             noise = self._estimated(series, self._residuals(series, outcome, source, noise), noise.n_lags)
+        outcome, residuals = self._searched(series, outcome, source, noise)
         for turn in range(_MOST_ROUNDS):
-            if turn:
-                outcome = self._relearned(series, outcome, source, noise)
-                residuals = self._residuals(series, outcome, source, noise)
-            else:
-                outcome, residuals = self._searched(series, outcome, source, noise)
-            again = self._estimated(series, residuals, noise.n_lags)
-            change = _change(noise, again)
-            self.settings.report(f"autocovariance of the noise changed by {change:.2g}, variance {again.variance:.4g}")
-            noise = again
-            if change < _SETTLED:
+            known, noise = noise, self._estimated(series, residuals, noise.n_lags)
+            change = _change(known, noise)
+            self.settings.report(f"autocovariance of the noise changed by {change:.2g}, variance {noise.variance:.4g}")
+            if change < _SETTLED or turn == _MOST_ROUNDS - 1:
                 break
+            found = self._relearned(series, outcome, source, noise)
+            seen = self._residuals(series, found, source, noise)
+            if seen.square > _WORSE * residuals.square:  # a slow effect may have been taken for noise
+                self.settings.report("blocks left out are predicted worse: the round before is kept")
+                break
+            outcome, residuals = found, seen
         finish = self._completed if is_final else self._finished
         return finish(series, outcome, source, noise, residuals)
 
@@ -172,7 +174,7 @@ class CorrelatedFitter(Fitter):
         for search in searches:
             found = self._relearned(series, outcome, source, noise, search, cap)
             attempts.append((found, self._residuals(series, found, source, noise)))
-        return min(attempts, key=lambda one: float(np.sum(one[1].left_out ** 2)))
+        return min(attempts, key=lambda one: one[1].square)
 
     def _relearned(
         self,
@@ -309,6 +311,11 @@ class Residuals:
     left_out: Array
     variance: float
     unknown: tuple[float, Array]
+
+    @property
+    def square(self) -> float:
+        """Sum of squared residuals."""
+        return float(np.sum(self.left_out**2))
 
 
 def left_out_residuals(columns: SeriesColumns, series: Series, noise: Autocovariance, variances: Array) -> Residuals:
