@@ -21,7 +21,7 @@ _LARGEST_RADIUS = 4.0
 _LEAST_RADIUS = 1e-6
 _GOOD, _POOR = 0.75, 0.25  # ratios of gain to predicted gain from which on, and up to which, the radius changes
 _ACCEPTED = 1e-4  # ratio from which on a step is taken
-_HOPE = 4.0  # times the gain predicted for a step that no radius limits is the most that is still to be gained
+_HOPE = 10.0  # times the gain predicted for a step that no radius limits is the most that is still to be gained
 _FLAT = 1e-9  # information, relative to the largest, that is rounding
 
 
