@@ -67,7 +67,7 @@ def ascend(
     max_iter: int = 100,
     value_tolerance: float = 1e-6,
     gradient_tolerance: float = 1e-5,
-    negligible: float = 0.0,
+    negligible: float | None = None,
     goal: float = -np.inf,
 ) -> Ascent:
     """Maximise a function within bounds.
@@ -87,8 +87,8 @@ def ascend(
         Predicted gain, relative to what was gained in all and at least one, that ends the ascent; its step is taken.
     gradient_tolerance : float, default=1e-5
         Largest derivative that points inwards at the end.
-    negligible : float, default=0.0
-        Predicted gain that ends the ascent, too, after its step.
+    negligible : float, optional
+        Predicted gain that ends the ascent instead, whatever was gained.
     goal : float, optional
         Value without which the maximum is of no use: an ascent ends that is not going to reach it.
 
@@ -108,7 +108,7 @@ def ascend(
             lower, upper = np.maximum(limits[:, 0] - here, -radius), np.minimum(limits[:, 1] - here, radius)
             step = _best_step(gradient, curvature, lower, upper)
             predicted = float(gradient @ step - step @ curvature @ step / 2)
-            least = max(negligible, value_tolerance * max(1.0, point.value - first))
+            least = value_tolerance * max(1.0, point.value - first) if negligible is None else negligible
             if predicted <= least:  # too little to be checked
                 return Ascent(np.clip(here + step, limits[:, 0], limits[:, 1]), point.value + predicted, True)
             if radius < _LEAST_RADIUS:

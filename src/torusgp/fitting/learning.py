@@ -249,7 +249,7 @@ def maximise(
     floor: bool = True,
     tilt: NDArray[np.float64] | None = None,
     reach: float = np.inf,
-    negligible: float = 0.0,
+    negligible: float | None = None,
     goal: float = -np.inf,
 ) -> Learned:
     """Maximise the evidence over what is learned for a fixed set of frequencies.

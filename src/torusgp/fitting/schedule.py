@@ -36,7 +36,7 @@ _HALF = 0.5  # of the variance of a term, at least, is in the first set
 _SCOUT_STEPS = 8  # iterations from each start, before the best one goes on
 _TIE = 0.5  # difference in log evidence between starts that decides nothing
 _ROUGH = 0.02  # predicted gain in log evidence that ends an ascent on a set that may not be the last,
-_EXACT = 1e-4  # and on the last one
+_EXACT, _LAST_STEPS = 1e-8, 25  # and on the last one, after at most so many iterations
 _SPARE, _LEAST_GROWTH = 1.1, 1.25  # factors of what is needed, and of what there is, when a set grows
 _SETTLED = 0.02  # change of the logarithm of a length scale up to which the set is kept
 _NEGLIGIBLE_GAIN = 0.1  # gain in log evidence that ends the exchange of sets
@@ -226,8 +226,9 @@ class Schedule:
 
     def _polished(self, found: Learned) -> Learned:
         """The optimum on the same set, to many digits."""
-        exact, _ = self._maximised(found.parameters, found.index_set, 100, _EXACT)
-        return replace(found, parameters=exact.parameters, log_evidence=exact.log_evidence, converged=exact.converged)
+        exact, _ = self._maximised(found.parameters, found.index_set, _LAST_STEPS, _EXACT)
+        converged = found.converged or exact.converged  # what is left of a slow ascent is no doubt
+        return replace(found, parameters=exact.parameters, log_evidence=exact.log_evidence, converged=converged)
 
     def _change(self, before: Parameters, after: Parameters) -> float:
         """Largest change of the logarithm of a length scale of a term that explains something."""
