@@ -65,17 +65,38 @@ def row_gains(prior, center=True, **compute):
 @pytest.mark.parametrize(("n_outputs", "center"), [(1, True), (2, True), (1, False)])
 @pytest.mark.parametrize("name", KERNELS)
 def test_gains_are_differences_of_the_evidence(name, n_outputs, center):
+    """Each given the better ones, as far as these pay."""
     rows, prior, parameters = make_model(name, n_outputs)
     chosen = Patterns.of(CHOSEN, prior.torus)
     candidates = Patterns.of(CANDIDATES, prior.torus).without(chosen)
     model, before = model_of(chosen, rows, prior, parameters, center)
-    larger = [chosen + candidates.take([i]) for i in range(len(candidates))]
-    true = [model_of(one, rows, prior, parameters, center)[1] - before for one in larger]
+    true, left = np.full(len(candidates), np.nan), np.arange(len(candidates))
+    grown = chosen
+    while len(left):  # brute force: fit again with each
+        gain = [model_of(grown + candidates.take([i]), rows, prior, parameters, center)[1] - before for i in left]
+        true[left], best = gain, int(np.argmax(gain))
+        if gain[best] <= 0:
+            break
+        grown, before, left = grown + candidates.take([left[best]]), before + gain[best], np.delete(left, best)
     from_rows = row_gains(prior, center)(candidates, model, len(candidates))
     pool = statistics_of(rows, parameters, (chosen + candidates).to_index_set())
     from_sums = SumGains(pool)(candidates, model, len(candidates))
     np.testing.assert_allclose(from_rows, true, rtol=1e-8, atol=1e-8)
     np.testing.assert_allclose(from_sums, true, rtol=1e-8, atol=1e-8)
+    assert len(left) < len(candidates)  # others were given the best
+
+
+def test_candidates_that_show_the_same_do_not_gain_twice():
+    rows, prior, parameters = make_model("circles")
+    alike = rows.X[:, 0] + 0.01 * rows.X[:, 1]  # nearly the first input
+    rows = Rows(np.column_stack([rows.X[:, 0], alike]), rows.y)
+    model, _ = model_of(Patterns.none(prior.torus), rows, prior, parameters)
+    candidates = Patterns.of(np.array([[0, 1], [1, 0]]), prior.torus)
+    alone = np.array([row_gains(prior)(candidates.take([i]), model, 1)[0] for i in range(2)])
+    gain = row_gains(prior)(candidates, model, 2)
+    assert alone.min() > 0.9 * alone.max() > 10.0
+    assert gain.max() == pytest.approx(alone.max())
+    assert gain.min() < 0.05 * gain.max()
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -73,8 +73,3 @@ def test_the_scan_is_bounded_and_has_all_triples_of_eight_axes(dimension):
 def test_the_best_fit_into_the_room():
     found = Patterns(np.array([[0, 1], [2, 1], [1, 0]]), MIXED).best(np.array([3.0, 2.0, 1.0]), 3)
     assert found.values.tolist() == [[0, 1]]  # the next has four frequencies, and the order is kept
-
-
-def test_longer_circles_have_higher_frequencies():
-    found = Patterns.of(np.array([[2, 3]]), PLANE).stretched(np.array([1.0, 1.5]))
-    assert found.values.tolist() == [[2, 4]]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,9 @@ from torusgp.kernels.index_sets import IndexSet
 from torusgp.kernels.product import to_phases
 
 _BATCH = 512  # frequencies whose columns are held at once
+_TOGETHER = 1024  # frequencies that are compared with one another
 _SHORTLIST = 3  # times as many candidates as are wanted are looked at exactly
-_FEW_ROWS = 8000  # rows, at least, on which the overlap with the model is computed
+_FEW_ROWS = 30_000  # rows, at least, that tell what the model and candidates have in common; chance is in few
 _FEWER_ROWS = 1000  # rows that tell how long the columns of candidates are
 
 
@@ -67,59 +69,96 @@ def paying(results: list[Evidence], groups: list[NDArray[np.int64]], price: floa
     price : float, default=0.0
         What each has to add.
     """
-    kept, sizes = np.ones(len(groups), dtype=bool), np.array([len(group) for group in groups])
-    same_size = {int(size): np.flatnonzero(sizes == size) for size in np.unique(sizes)}
-    places = {size: np.array([groups[i] for i in own]) for size, own in same_size.items()}
-    posteriors = [_Conditioned(result, places) for result in results]
+    kept = np.ones(len(groups), dtype=bool)
+    posteriors = _Reduced([_standardized(one) for one in results], groups)
     while kept.any():
-        worth = np.full(len(groups), np.inf)
-        for size, own in same_size.items():
-            worth[own] = np.where(kept[own], sum(one.worth(size) for one in posteriors), np.inf)
+        quadratic, log_determinant = posteriors.forms()
+        worth = np.where(kept, quadratic + log_determinant, np.inf)
         least = int(np.argmin(worth))
         if worth[least] >= price:
             break
         kept[least] = False
-        for one in posteriors:
-            one.set_to_zero(groups[least])
+        posteriors.remove(least)
     return kept
 
 
-class _Conditioned:
-    """Posterior of weights, in units of their prior standard deviations, given that some of them are zero.
+def _standardized(result: Evidence) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Posterior mean and covariance of weights in units of their prior standard deviations, which may be zero."""
+    mean = np.divide(result.weights, result.root, out=np.zeros_like(result.root), where=result.root > 0)
+    return mean, result.factor.covariance(np.ones_like(result.root))
 
-    Its covariance is that of all weights less a product of low rank, as in a pivoted Cholesky factorization. Only the
-    blocks of the groups are kept up to date.
+
+def joint_gains(
+    parts: list[tuple[NDArray[np.float64], NDArray[np.float64]]], groups: list[NDArray[np.int64]], wanted: int
+) -> NDArray[np.float64]:
+    """Log evidence that groups of columns would add, each given the model and all groups that are better.
+
+    Candidates that show the same thing have each a large gain and together hardly more than one of them.
+
+    Parameters
+    ----------
+    parts : list of (moments, precision)
+        For each output the vector Q and the matrix S of all columns, in units of their prior standard deviations.
+    groups : list of ndarray of int
+        Numbers of the columns of each group.
+    wanted : int
+        How many of the best are asked for; of others gains are given these.
+    """
+    left = _Reduced([(moments, np.eye(len(moments)) + precision) for moments, precision in parts], groups)
+    result, chosen = np.empty(len(groups)), np.zeros(len(groups), dtype=bool)
+    while True:
+        quadratic, log_determinant = left.forms()
+        gain = np.where(chosen, -np.inf, quadratic - log_determinant)
+        best = int(np.argmax(gain))
+        if gain[best] <= 0 or np.count_nonzero(chosen) == wanted:
+            return np.where(chosen, result, gain)
+        result[best], chosen[best] = gain[best], True
+        left.remove(best)
+
+
+class _Reduced:
+    """Vectors v and matrices B, less what removed groups of columns explain: a pivoted Cholesky factorization.
+
+    If v and B are mean and covariance of weights, removed ones are known to be zero. If they are moments and precision,
+    removed ones have joined a model. Only the blocks of the groups are kept up to date.
     """
 
-    def __init__(self, result: Evidence, places: dict[int, NDArray[np.int64]]):
-        # prior standard deviations may be tiny, or zero
-        self._mean = np.divide(result.weights, result.root, out=np.zeros_like(result.root), where=result.root > 0)
-        self._covariance = result.factor.covariance(np.ones_like(result.root))
-        self._places = places
-        self._blocks = {size: self._covariance[own[:, :, None], own[:, None, :]] for size, own in places.items()}
-        self._less, self._rank = np.empty((len(self._mean), 64)), 0
+    def __init__(self, parts: list[tuple[NDArray[np.float64], NDArray[np.float64]]], groups: list[NDArray[np.int64]]):
+        sizes = np.array([len(group) for group in groups])
+        self._groups, self._same_size = groups, [np.flatnonzero(sizes == size) for size in np.unique(sizes)]
+        self._places = [np.array([groups[i] for i in own]) for own in self._same_size]
+        self._vectors, self._matrices = [vector.copy() for vector, _ in parts], [matrix for _, matrix in parts]
+        self._blocks = [[matrix[own[:, :, None], own[:, None, :]] for own in self._places] for matrix in self._matrices]
+        self._less, self._rank = [np.empty((len(vector), 64)) for vector in self._vectors], 0
 
-    def worth(self, size: int) -> NDArray[np.float64]:
-        """Log evidence that groups of so many columns add: the ratio of their densities at zero."""
-        blocks, weights = self._blocks[size], self._mean[self._places[size]]
-        explained = np.linalg.solve(blocks, weights[:, :, None])[:, :, 0]
-        return np.asarray(0.5 * (np.einsum("gc,gc->g", weights, explained) + np.linalg.slogdet(blocks)[1]))
+    def forms(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Half of v'v / B and of log det B, of each group and summed over outputs."""
+        quadratic, log_determinant = np.zeros(len(self._groups)), np.zeros(len(self._groups))
+        for vector, blocks in zip(self._vectors, self._blocks, strict=True):
+            for own, places, block in zip(self._same_size, self._places, blocks, strict=True):
+                values = vector[places]
+                solved = np.linalg.solve(block, values[:, :, None])[:, :, 0]
+                quadratic[own] += 0.5 * np.einsum("gc,gc->g", values, solved)
+                log_determinant[own] += 0.5 * np.linalg.slogdet(block)[1]
+        return quadratic, log_determinant
 
-    def set_to_zero(self, where: NDArray[np.int64]) -> None:
-        """Condition on these weights being zero."""
-        known = self._less[:, : self._rank]
-        columns = self._covariance[:, where] - known @ known[where].T
-        both = np.linalg.solve(np.linalg.cholesky(columns[where]), np.column_stack([columns.T, self._mean[where]]))
-        half = both[:, :-1].T
-        self._mean -= half @ both[:, -1]
-        if self._rank + len(where) > self._less.shape[1]:
-            self._less = np.hstack([self._less, np.empty_like(self._less)])
-        self._less[:, self._rank : self._rank + len(where)] = half
-        self._rank += len(where)
-        for size, own in self._places.items():
-            self._blocks[size] -= np.einsum("gik,gjk->gij", half[own], half[own])
-        dropped = self._places[len(where)][:, 0] == where[0]
-        self._blocks[len(where)][dropped] = np.eye(len(where))  # not singular
+    def remove(self, number: int) -> None:
+        """Subtract what a group explains."""
+        where = self._groups[number]
+        end = self._rank + len(where)
+        for q, (vector, matrix) in enumerate(zip(self._vectors, self._matrices, strict=True)):
+            known = self._less[q][:, : self._rank]
+            columns = matrix[:, where] - known @ known[where].T
+            both = np.linalg.solve(np.linalg.cholesky(columns[where]), np.column_stack([columns.T, vector[where]]))
+            half = both[:, :-1].T
+            vector -= half @ both[:, -1]
+            if end > self._less[q].shape[1]:
+                self._less[q] = np.hstack([self._less[q], np.empty_like(self._less[q])])
+            self._less[q][:, self._rank : end] = half
+            for own, places, block in zip(self._same_size, self._places, self._blocks[q], strict=True):
+                block -= np.einsum("gik,gjk->gij", half[places], half[places])
+                block[own == number] = np.eye(block.shape[1])  # not singular
+        self._rank = end
 
 
 @dataclass(frozen=True)
@@ -192,6 +231,49 @@ def _batches(patterns: Patterns) -> Iterator[tuple[NDArray[np.int64], int]]:
             yield own[start : start + step], size
 
 
+def _together(patterns: Patterns, order: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Numbers of patterns in this order, few at a time."""
+    places = np.cumsum(patterns.sizes[order]) // _TOGETHER
+    for place in np.unique(places):
+        yield order[places == place]
+
+
+def _beside(
+    model: Model,
+    patterns: Patterns,
+    moments: NDArray[np.float64],
+    cross: NDArray[np.float64],
+    own: NDArray[np.float64],
+    wanted: int,
+    some: tuple[list[Evidence], float] | None = None,
+) -> NDArray[np.float64]:
+    """Joint gains of patterns beside a model.
+
+    Parameters
+    ----------
+    model : Model
+        What they would join.
+    patterns : Patterns
+        Candidates.
+    moments : ndarray of shape (n_new, n_outputs)
+        Products of their columns with the residuals of the model.
+    cross, own : ndarray of shape (n_old, n_new) and (n_new, n_new)
+        Products of their columns with those of the model and with one another.
+    wanted : int
+        How many of the best are asked for.
+    some : (list of Evidence, float), optional
+        The posterior of the rows over which these products are summed, and their share, if they are not all.
+    """
+    results, share = (model.results, 1.0) if some is None else some
+    variances, parts = model.variances(patterns.frequencies())[1 : len(own) + 1], []
+    for q, (one, noise) in enumerate(zip(results, model.parameters[NOISE], strict=True)):
+        root = np.sqrt(variances[:, q])
+        seen = one.factor.solve(one.root[:, None] * cross)
+        precision = (own - seen.T @ seen / noise) / (noise * share)
+        parts.append((root * moments[:, q] / noise, root[:, None] * precision * root))
+    return joint_gains(parts, [one - 1 for one in patterns.columns()], wanted)
+
+
 class SumGains:
     """Exact gains of candidates that sums over rows cover: no row is needed.
 
@@ -206,38 +288,28 @@ class SumGains:
 
     def __call__(self, patterns: Patterns, model: Model, wanted: int) -> NDArray[np.float64]:
         """Gain of each pattern, see :class:`RowGains`."""
-        index_set, noise = model.index_set, model.parameters[NOISE]
-        result, n_old = np.empty(len(patterns)), index_set.n_components
-        for some, size in _batches(patterns):
-            frequencies = patterns.frequencies(some)
-            both = IndexSet(np.vstack([index_set.frequencies, frequencies[1:]]), None)
-            linear, _ = self._statistics.linear(both, model.center)
-            n_new, n_groups = 2 * len(frequencies) - 2, len(some)
-            new = np.arange(n_old, n_old + n_new)
-            old = np.delete(np.arange(len(linear.gram)), new)  # plain columns come last
-            groups = new.reshape(n_groups, 2 * size)
-            own, cross = linear.gram[groups[:, :, None], groups[:, None, :]], linear.gram[np.ix_(old, new)]
-            variances = model.variances(frequencies)[1 : n_new + 1 : 2 * size]
-            result[some] = 0.0
-            for q, (one, s2) in enumerate(zip(model.results, noise, strict=True)):
-                moments = (linear.moments[new, q] - cross.T @ one.weights).reshape(n_groups, -1) / s2
-                precision = own / s2 - _overlap(one, cross, n_groups) / s2**2
-                result[some] += gains(moments, precision, variances[:, q])
+        alone, result = np.empty(len(patterns)), np.full(len(patterns), -np.inf)
+        for some in _together(patterns, np.arange(len(patterns))):
+            alone[some] = self._gains(patterns.take(some), model, 0)
+        for some in _together(patterns, np.argsort(-alone, kind="stable")[: _SHORTLIST * wanted]):
+            result[some] = self._gains(patterns.take(some), model, wanted)
         return result
 
-
-def _overlap(result: Evidence, cross: NDArray[np.float64], n_groups: int) -> NDArray[np.float64]:
-    """Blocks of the products of new columns with the posterior covariance between them, one for each group."""
-    seen = result.factor.solve(result.root[:, None] * cross)
-    seen = seen.reshape(len(seen), n_groups, -1)
-    return np.asarray(np.einsum("mgi,mgj->gij", seen, seen))
+    def _gains(self, patterns: Patterns, model: Model, wanted: int) -> NDArray[np.float64]:
+        both = IndexSet(np.vstack([model.index_set.frequencies, patterns.frequencies()[1:]]), None)
+        linear, _ = self._statistics.linear(both, model.center)
+        new = np.arange(model.index_set.n_components, both.n_components)
+        old = np.delete(np.arange(len(linear.gram)), new)  # plain columns come last
+        cross = linear.gram[np.ix_(old, new)]
+        moments = linear.moments[new] - cross.T @ np.stack([one.weights for one in model.results], axis=1)
+        return _beside(model, patterns, moments, cross, linear.gram[np.ix_(new, new)], wanted)
 
 
 class RowGains:
     """Gains of candidates from rows, where sums do not cover them.
 
-    How much a candidate explains is told by the residuals of all rows. How much of it the model has already is
-    computed on some of the rows, and only for candidates that would be the best if it had nothing of them.
+    How much a candidate explains is told by the residuals of all rows. How much of it the model and better candidates
+    have already is computed on some of the rows, and only for candidates that would be the best if they had nothing.
 
     Parameters
     ----------
@@ -249,7 +321,7 @@ class RowGains:
         self._make_source = make_source
 
     def __call__(self, patterns: Patterns, model: RowModel, wanted: int) -> NDArray[np.float64]:
-        """Gain of each pattern; minus infinity for those that are not among the best.
+        """Gain of each pattern given the better ones; minus infinity for those that are not among the best.
 
         Parameters
         ----------
@@ -263,7 +335,8 @@ class RowGains:
         look = _Look(model, self._make_source, patterns)
         best = np.argsort(-look.rough_gains(), kind="stable")[: _SHORTLIST * wanted]
         result = np.full(len(patterns), -np.inf)
-        result[best] = look.exact_gains(best)
+        for some in _together(patterns, best):
+            result[some] = look.exact_gains(some, wanted)
         return result
 
 
@@ -279,68 +352,57 @@ class _Look:
         self._starts = ends - 2 * patterns.sizes
         self._moments = np.empty((int(ends[-1]) if len(ends) else 0, rows.y.shape[1]))
 
+    @cached_property
+    def _some(self) -> tuple[Rows, list[Evidence], float]:
+        """Some of the rows, the posterior that they give, and their share."""
+        model, rows = self._model, self._model.rows
+        few = rows.take(slice(0, max(_FEW_ROWS, 3 * model.index_set.n_components)))
+        if len(few) == len(rows):
+            return rows, model.results, 1.0
+        results = self._make_source(few).posterior(model.index_set, model.parameters)
+        return few, results, float(few.precision.sum() / rows.precision.sum())
+
     def rough_gains(self) -> NDArray[np.float64]:
         """Gains of all candidates if the model had nothing of them."""
         weighted = self._precision * self._model.residuals(self._model.rows, self._predictor)
-        result, some = np.empty(len(self._patterns)), slice(0, _FEWER_ROWS)
+        result = np.empty(len(self._patterns))
         for chosen, size in _batches(self._patterns):
             frequencies = self._patterns.frequencies(chosen)
             moments = self._predictor(frequencies).adjoint(self._phases, weighted)[1:]
-            self._moments[self._places(chosen, size)] = moments.reshape(len(chosen), 2 * size, -1)
-            result[chosen] = self._gains(chosen, size, self._own_products(frequencies, size, some), some)
+            moments = moments.reshape(len(chosen), 2 * size, -1)
+            self._moments[self._places(chosen, size)] = moments
+            own = self._own_products(frequencies, size)
+            variances = self._model.variances(frequencies)[1 : 2 * len(frequencies) - 1 : 2 * size]
+            result[chosen] = sum(
+                gains(moments[:, :, q] / noise, own / noise, variances[:, q])
+                for q, noise in enumerate(self._model.parameters[NOISE])
+            )
         return result
 
-    def exact_gains(self, candidates: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Gains of some of the candidates."""
-        model, rows = self._model, self._model.rows
-        some = slice(0, max(_FEW_ROWS, 3 * model.index_set.n_components))
-        few = rows.take(some)
-        results = model.results
-        if len(few) < len(rows):
-            results = self._make_source(few).posterior(model.index_set, model.parameters)
-        predictor, plain = self._predictor(model.index_set.frequencies), model.plain_columns(few)
-        result = np.empty(len(candidates))
-        for chosen, size in _batches(self._patterns.take(candidates)):
-            frequencies = self._patterns.frequencies(candidates[chosen])
-            new = columns(self._phases[some], frequencies)[:, 1:] * self._precision[some]
-            cross = np.vstack([predictor.adjoint(self._phases[some], new), plain.T @ new])
-            own = self._own_products(frequencies, size, some)
-            overlaps = [_overlap(one, cross, len(chosen)) for one in results]
-            result[chosen] = self._gains(candidates[chosen], size, own, some, overlaps)
-        return result
+    def exact_gains(self, chosen: NDArray[np.int64], wanted: int) -> NDArray[np.float64]:
+        """Joint gains of some of the candidates."""
+        model, (rows, results, share) = self._model, self._some
+        n_old, frequencies = model.index_set.n_components, self._patterns.frequencies(chosen)
+        phases = self._phases[: len(rows)]
+        new = columns(phases, frequencies)[:, 1:] * self._precision[: len(rows)]
+        both = self._predictor(np.vstack([model.index_set.frequencies, frequencies[1:]])).adjoint(phases, new)
+        cross = np.vstack([both[:n_old], model.plain_columns(rows).T @ new])
+        moments = self._moments[np.concatenate([self._places(i, self._patterns.sizes[i]) for i in chosen])]
+        return _beside(model, self._patterns.take(chosen), moments, cross, both[n_old:], wanted, (results, share))
 
     def _places(self, chosen: NDArray[np.int64], size: int) -> NDArray[np.int64]:
         """Numbers of the columns of candidates, shape (n_candidates, 2 * size)."""
-        return np.asarray(self._starts[chosen][:, None] + np.arange(2 * size))
+        return np.asarray(self._starts[chosen][..., None] + np.arange(2 * size))
 
-    def _own_products(self, frequencies: NDArray[np.int64], size: int, some: slice) -> NDArray[np.float64]:
-        """Matrices of the products of the columns of each candidate with one another, over some of the rows."""
-        phases, precision = self._phases[some], self._precision[some]
+    def _own_products(self, frequencies: NDArray[np.int64], size: int) -> NDArray[np.float64]:
+        """Matrices of the products of the columns of each candidate with one another, from a few of the rows."""
+        phases, precision = self._phases[:_FEWER_ROWS], self._precision[:_FEWER_ROWS]
+        share = float(precision.sum() / self._precision.sum())
         if size > 1:
             new = columns(phases, frequencies)[:, 1:] * np.sqrt(precision)
             grouped = new.reshape(len(new), -1, 2 * size)
-            return np.asarray(np.einsum("ngi,ngj->gij", grouped, grouped))
+            return np.asarray(np.einsum("ngi,ngj->gij", grouped, grouped)) / share
         # of a cosine and a sine: those of twice the frequency
         cosines, sines = self._predictor(2 * frequencies).adjoint(phases, precision)[1:, 0].reshape(-1, 2).T / 2
         half = precision.sum() / 2
-        return np.stack([half + cosines, sines, sines, half - cosines], axis=1).reshape(-1, 2, 2)
-
-    def _gains(
-        self,
-        chosen: NDArray[np.int64],
-        size: int,
-        own: NDArray[np.float64],
-        some: slice,
-        overlaps: list[NDArray[np.float64]] | None = None,
-    ) -> NDArray[np.float64]:
-        """Gains of candidates of one size, from products over some of the rows."""
-        frequencies, moments = self._patterns.frequencies(chosen), self._moments[self._places(chosen, size)]
-        variances = self._model.variances(frequencies)[1 : 2 * len(frequencies) - 1 : 2 * size]
-        share = float(self._precision[some].sum() / self._precision.sum())
-        result = np.zeros(len(chosen))
-        for q, noise in enumerate(self._model.parameters[NOISE]):
-            precision = own / noise
-            if overlaps is not None:
-                precision = precision - overlaps[q] / noise**2
-            result += gains(moments[:, :, q] / noise, precision / share, variances[:, q])
-        return result
+        return np.stack([half + cosines, sines, sines, half - cosines], axis=1).reshape(-1, 2, 2) / share

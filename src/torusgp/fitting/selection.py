@@ -228,7 +228,11 @@ class Selection:
         )
 
     def _first(self, start: Parameters, size: int) -> _State:
-        """The first round from the best of several length scales: what a prior rules out is never seen."""
+        """The first round from the best of several length scales: what a prior rules out is never seen.
+
+        Lines stay on the circles that fit these. On a longer one the chosen frequencies are not there, and many more of
+        the low ones look alike.
+        """
         nothing = Patterns.none(self._prior.torus)
         starts = [self._prior.with_scaled_lengths(start, factor) for factor in _STARTS]
         states = [self._learned(nothing, LineCircles(self._prior).with_circles(one)) for one in starts]
@@ -236,7 +240,7 @@ class Selection:
 
     def _grown(self, state: _State, size: int) -> _State | None:
         """The state with the best candidates in place of what does not pay; None if no candidate does."""
-        model = self._resize_circles(self._dropped(state.model, 0.0))
+        model = self._dropped(state.model, 0.0)
         candidates = self._candidates(model)
         wanted = size - model.patterns.n_frequencies
         if wanted <= 0 or not len(candidates):
@@ -264,14 +268,6 @@ class Selection:
         """The model without what does not pay."""
         kept = paying(model.results, model.patterns.columns(), price)
         return model if kept.all() else self._model(model.patterns.take(kept), model.parameters)
-
-    def _resize_circles(self, model: _ChosenModel) -> _ChosenModel:
-        """The model with its lines on circles that fit their length scales: the nearest frequencies there."""
-        before, parameters = model.parameters.period, LineCircles(self._prior).with_circles(model.parameters)
-        if np.array_equal(before, parameters.period):
-            return model
-        lengths = [np.diagonal(one) if one.ndim == 2 else one for one in (parameters.period, before)]
-        return self._model(model.patterns.stretched(lengths[0] / lengths[1]), parameters)
 
     def _model(self, patterns: Patterns, parameters: Parameters) -> _ChosenModel:
         index_set = patterns.to_index_set()

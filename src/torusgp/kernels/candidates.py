@@ -75,10 +75,6 @@ class Patterns:
         known = {row.tobytes() for row in others.values}
         return self.take(np.array([row.tobytes() not in known for row in self.values], dtype=bool))
 
-    def stretched(self, factors: NDArray[np.float64]) -> Patterns:
-        """The nearest patterns after circles have become longer by these factors."""
-        return Patterns.of(np.rint(self.values * factors).astype(np.int64), self.torus)
-
     @cached_property
     def blocks(self) -> list[NDArray[np.int64]]:
         """Frequencies of each pattern, one of each pair of opposite ones.
@@ -91,17 +87,19 @@ class Patterns:
         >>> Patterns(np.array([[2, 0], [2, 1]]), torus).blocks[1].tolist()
         [[2, -2], [2, -1], [2, 1], [2, 2]]
         """
-        categories = set(self.torus.kinds("category").tolist())
-        if not categories:
-            return list(self.values[:, None])
-        return [self._block(row, categories) for row in self.values.tolist()]
-
-    def _block(self, row: list[int], categories: set[int]) -> NDArray[np.int64]:
-        choices = []
-        for d, entry in enumerate(row):
-            half = self.torus.axes[d].modulus // 2 if d in categories and entry else 0
-            choices.append([k for k in range(-half, half + 1) if k] if half else [entry])
-        return np.unique(half_space(np.array(list(product(*choices)), dtype=np.int64)), axis=0)
+        rows, numbers = self.values, np.arange(len(self))
+        for axis in self.torus.kinds("category"):
+            half, on = self.torus.axes[axis].modulus // 2, rows[:, axis] != 0
+            levels = np.delete(np.arange(-half, half + 1), half)
+            repeated = np.repeat(rows[on], len(levels), axis=0)
+            repeated[:, axis] = np.tile(levels, np.count_nonzero(on))
+            rows = np.vstack([rows[~on], repeated])
+            numbers = np.concatenate([numbers[~on], np.repeat(numbers[on], len(levels))])
+        if rows is self.values:
+            return list(rows[:, None])
+        numbered = np.unique(np.column_stack([numbers, half_space(rows)]), axis=0)
+        starts, ends = (np.searchsorted(numbered[:, 0], np.arange(len(self)), side) for side in ("left", "right"))
+        return [numbered[start:end, 1:] for start, end in zip(starts, ends, strict=True)]
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
