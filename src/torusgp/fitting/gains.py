@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,7 @@ from torusgp.kernels.product import to_phases
 _BATCH = 512  # frequencies whose columns are held at once
 _TOGETHER = 1024  # frequencies that are compared with one another
 _SHORTLIST = 3  # times as many candidates as are wanted are looked at exactly
-_FEW_ROWS = 30_000  # rows, at least, that tell what the model and candidates have in common; chance is in few
+_FEW_ROWS, _ROWS_PER_COLUMN = 8000, 3  # rows, at least, that tell what the model and candidates have in common
 _FEWER_ROWS = 1000  # rows that tell how long the columns of candidates are
 
 
@@ -352,11 +351,10 @@ class _Look:
         self._starts = ends - 2 * patterns.sizes
         self._moments = np.empty((int(ends[-1]) if len(ends) else 0, rows.y.shape[1]))
 
-    @cached_property
-    def _some(self) -> tuple[Rows, list[Evidence], float]:
-        """Some of the rows, the posterior that they give, and their share."""
+    def _some(self, n_new: int) -> tuple[Rows, list[Evidence], float]:
+        """Some of the rows, the posterior that they give, and their share; they outnumber all columns."""
         model, rows = self._model, self._model.rows
-        few = rows.take(slice(0, max(_FEW_ROWS, 3 * model.index_set.n_components)))
+        few = rows.take(slice(0, max(_FEW_ROWS, _ROWS_PER_COLUMN * (model.index_set.n_components + n_new))))
         if len(few) == len(rows):
             return rows, model.results, 1.0
         results = self._make_source(few).posterior(model.index_set, model.parameters)
@@ -381,8 +379,8 @@ class _Look:
 
     def exact_gains(self, chosen: NDArray[np.int64], wanted: int) -> NDArray[np.float64]:
         """Joint gains of some of the candidates."""
-        model, (rows, results, share) = self._model, self._some
-        n_old, frequencies = model.index_set.n_components, self._patterns.frequencies(chosen)
+        model, frequencies = self._model, self._patterns.frequencies(chosen)
+        n_old, (rows, results, share) = model.index_set.n_components, self._some(2 * len(frequencies) - 2)
         phases = self._phases[: len(rows)]
         new = columns(phases, frequencies)[:, 1:] * self._precision[: len(rows)]
         both = self._predictor(np.vstack([model.index_set.frequencies, frequencies[1:]])).adjoint(phases, new)
