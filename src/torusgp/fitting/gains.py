@@ -30,7 +30,7 @@ from torusgp.kernels.product import to_phases
 _BATCH = 512  # frequencies whose columns are held at once
 _TOGETHER = 1024  # frequencies that are compared with one another
 _SHORTLIST = 3  # times as many candidates as are wanted are looked at exactly
-_FEW_ROWS, _ROWS_PER_COLUMN = 8000, 3  # rows, at least, that tell what the model and candidates have in common
+_FEW_ROWS, _ROWS_PER_COLUMN = 8000, 4  # rows, at least, that tell what the model and candidates have in common
 _FEWER_ROWS = 1000  # rows that tell how long the columns of candidates are
 
 
