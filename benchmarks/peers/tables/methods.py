@@ -26,6 +26,11 @@ def torusgp(problem):
     return _table_model(problem)
 
 
+def torusgp_noise(problem):
+    """The table as it is, with noise whose size depends on some of the inputs."""
+    return _table_model(problem, noise_by=problem.noise_by)
+
+
 def torusgp_terms(problem):
     """The same with the terms that the other methods are told, too."""
     return _table_model(problem, terms=problem.formula, n_components=1001)
@@ -261,6 +266,7 @@ def least_squares(speeds):
     return method
 
 
+CHANGING = "torusgp, noise that changes"
 TIDAL = {  # for the sea alone
     "least squares, 37 constituents": least_squares(tides.STANDARD),
     "least squares, 60 constituents": least_squares(f"{tides.STANDARD} {tides.MORE}"),
@@ -268,6 +274,7 @@ TIDAL = {  # for the sea alone
 METHODS = {
     "torusgp": torusgp,
     "torusgp, terms by hand": torusgp_terms,
+    CHANGING: torusgp_noise,
     "mgcv bam": mgcv,
     "mgcv bam, without time": lambda problem: mgcv(problem, with_time=False),
     "LightGBM": lightgbm,

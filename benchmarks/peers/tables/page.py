@@ -2,7 +2,7 @@
 
 from importlib.metadata import PackageNotFoundError, version
 
-OURS = ("torusgp", "torusgp, terms by hand")
+OURS = ("torusgp", "torusgp, terms by hand", "torusgp, noise that changes")
 PACKAGES = ("torusgp", "lightgbm", "pygam", "prophet", "gpytorch", "statsforecast")
 _HEADER = (
     "# Beside other libraries\n\n"
