@@ -368,7 +368,7 @@ def test_bad_gradients_are_refused():
         ({"gradient_noise_scale": np.ones(10)}, "without X_gradient and gradient"),
         ({"X_gradient": Z, "gradient": gradient[:, :1]}, "derivative along each input"),
         ({"X_gradient": Z, "gradient": gradient * np.nan}, "NaN everywhere"),
-        ({"X_gradient": Z, "gradient": gradient, "gradient_noise_scale": np.zeros(10)}, "must be positive"),
+        ({"X_gradient": Z, "gradient": gradient, "gradient_noise_scale": np.zeros(10)}, "must be finite and positive"),
     ]
     for given, message in cases:
         with pytest.raises(ValueError, match=message):
