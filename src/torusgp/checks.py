@@ -53,13 +53,15 @@ def holds_times(values: Any) -> bool:
     return is_mixed and any(isinstance(one, _TIMES) for one in values.ravel().tolist())
 
 
-def check_sample_weight(values: Any, n_rows: int) -> NDArray[np.float64]:
-    """How often each row counts, at least zero; once if nothing is given."""
+def check_sample_weight(values: Any, n_rows: int, any_counts: bool = True) -> NDArray[np.float64]:
+    """How often each row counts, at least zero and not zero for all if some has to count; once if nothing is given."""
     if values is None:
         return np.ones(n_rows)
     weight = _one_per_row(values, "sample_weight", n_rows)
     _check_all(np.isfinite(weight) & (weight >= 0), weight, "sample_weight must be finite and at least zero")
     check_size(weight, "sample_weight")
+    if any_counts and n_rows and not weight.any():
+        raise ValueError("sample_weight is zero for every row: nothing is left to learn from.")
     return weight
 
 

@@ -35,7 +35,7 @@ def check_rows(X, y, sample_weight, noise_scale, plain, *, period, dimension, n_
         raise ValueError(f"plain must have shape ({len(X)}, {n_plain}), got {plain.shape}.")
     if n_plain:
         y = np.hstack([y, plain])
-    weight = precision = check_sample_weight(sample_weight, len(X))
+    weight = precision = check_sample_weight(sample_weight, len(X), any_counts=False)
     if noise_scale is not None:
         precision = weight / check_scale(noise_scale, "noise_scale", len(X)) ** 2
     if not (np.isfinite(X).all() and np.isfinite(y).all()):

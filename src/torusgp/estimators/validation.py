@@ -96,8 +96,6 @@ def check_fit_rows(
     y = check_targets(likelihood, y.astype(float, copy=False).reshape(len(y), -1))
     if sample_weight is not None:
         sample_weight = check_sample_weight(sample_weight, len(X))
-        if not sample_weight.any():
-            raise ValueError("sample_weight is zero for every row: nothing is left to learn from.")
     if scale is not None:
         scale = check_scale(scale, likelihood.takes, len(X))
     if sample_weight is not None and not sample_weight.all():  # such rows are none: they must not widen a range

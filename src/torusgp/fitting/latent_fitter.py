@@ -429,9 +429,14 @@ class _Learner:
 
 
 def _with_seen_curvature(gradient: Gradient, step: Array, before: Gradient) -> Gradient:
-    """A gradient with the curvature in own parameters scaled to what the last step has shown of it."""
-    expected = float(step @ before.own_curvature @ step)
-    seen = float(step @ (before.by_own - gradient.by_own))
-    if expected <= 0 or seen <= 0:
+    """A gradient with the curvature in own parameters that steps have shown, by the update of BFGS.
+
+    The expected curvature leaves out how the mode follows, so that steps would go to and fro.
+    """
+    change = before.by_own - gradient.by_own
+    expected, seen = before.own_curvature @ step, float(step @ change)
+    along = float(step @ expected)
+    if along <= 0 or seen <= 0:
         return gradient
-    return replace(gradient, own_curvature=gradient.own_curvature * np.clip(seen / expected, 0.1, 10.0))
+    curvature = before.own_curvature - np.outer(expected, expected) / along + np.outer(change, change) / seen
+    return replace(gradient, own_curvature=curvature)
