@@ -329,6 +329,7 @@ def test_impossible_rows_are_refused(rows, message, method):
         ({"period": [1.0, 2.0, 3.0]}, "of length 3 cannot describe 2 periodic input"),
         ({"length_scale": 0.0}, "length_scale must be positive"),
         ({"noise_variance": 0.0}, "noise_variance must be positive"),
+        ({"noise_variance": [0.1, 0.2]}, r"noise_variance must be one number, or one for each of 1 target\(s\)"),
         ({"noise": WhiteNoise((2.0, 1.0))}, "variance_bounds must be two positive numbers, the lower one first"),
         ({"kernel": Circle(2, 24)}, r"There is no input 2: X has 2 column\(s\)"),
         ({"kernel": Circle("hour", 24)}, "There is no input 'hour': the inputs are without names"),

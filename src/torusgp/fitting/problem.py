@@ -81,8 +81,18 @@ class Settings:
 
     def start(self, prior: Prior, period: NDArray[np.float64], spread: Spread) -> Parameters:
         """Where the parameters of a prior start, and what of them is learned within which bounds."""
-        noise = np.asarray(self.noise_variance, dtype=float)
+        noise = self.noise_variances(len(spread.typical_noise))
         return prior.start(period, spread, self.learn, noise, self.noise_variance_bounds)
+
+    def noise_variances(self, n_outputs: int) -> NDArray[np.float64]:
+        """Given noise variances of the outputs, or an error if they are as many as other outputs would have."""
+        noise = np.asarray(self.noise_variance, dtype=float)
+        if noise.shape not in ((), (1,), (n_outputs,)):
+            raise ValueError(
+                f"noise_variance must be one number, or one for each of {n_outputs} target(s), got "
+                f"{self.noise_variance!r}."
+            )
+        return np.array(np.broadcast_to(noise, n_outputs))
 
 
 class Problem:
@@ -306,5 +316,5 @@ def _spread(
 def _given_spread(model: Model, settings: Settings, n_outputs: int) -> Spread:
     """What the prior says of a single row: it does not vary, so it tells nothing of variances itself."""
     variance = sum(1.0 if term.variance is None else term.variance for term in model.terms)
-    noise = np.broadcast_to(np.asarray(settings.noise_variance, dtype=float), n_outputs)
-    return Spread(variance + noise, noise.copy(), is_known=False)
+    noise = settings.noise_variances(n_outputs)
+    return Spread(variance + noise, noise, is_known=False)
