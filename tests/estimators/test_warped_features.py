@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.conftest import TOLERANCE
 from tests.exact_regression import HEXAGONAL, central_differences
-from torusgp import IndexSetFourierFeatures, WarpedFourierFeatures
+from torusgp import Circle, IndexSetFourierFeatures, WarpedFourierFeatures
 from torusgp.estimators.warped_features import SEQUENCES
 from torusgp.kernels.spectra import Matern
 
@@ -243,6 +243,7 @@ class TestParameters:
         ({"kernel": "heat"}, "kernel must be a squared exponential or a Matern family, got 'heat'"),
         ({"kernel": ["matern12", "matern32"]}, "kernel must be a squared exponential or a Matern family"),
         ({"kernel": "unknown"}, "'unknown'"),
+        ({"kernel": Circle(0, 5.0) * Circle(1, 3.0), "period": None}, r"got the expression Circle\(0, 5\.0\)"),
         ({"period": -1.0}, r"period.*-1\.0"),
         ({"period": [1.0, 2.0, 3.0]}, "of length 3 cannot describe 2 periodic input"),
         ({"length_scale": 0.0}, r"length_scale.*0\.0"),

@@ -87,7 +87,7 @@ def test_quantiles_are_near_those_of_the_mixture(model):
     probability = 0.0
     for weight, one in zip(fitted.component_weights, fitted.components(), strict=True):
         mean, variance = one.mean_and_variance(POINTS)
-        std = np.sqrt(variance + one.noise_variance)
+        std = np.sqrt(variance + one.expected_noise_variance)
         probability = probability + weight * ndtr((values - mean[..., None]) / std[..., None])
     assert np.abs(probability - quantiles).max() < 0.03
     assert np.abs(probability - quantiles)[..., [0, 2]].max() < 0.012
@@ -95,12 +95,26 @@ def test_quantiles_are_near_those_of_the_mixture(model):
 
 def test_noise_of_predictions_is_its_average(model):
     fitted = model.fitted_
-    expected = fitted.component_weights @ [one.noise_variance for one in fitted.components()]
+    expected = fitted.component_weights @ [one.expected_noise_variance for one in fitted.components()]
     assert not np.allclose(expected, model.noise_variance_)
     with_noise, without = (model.predict(POINTS, return_std=True, include_noise=flag)[1] for flag in (True, False))
     np.testing.assert_allclose(with_noise**2 - without**2, np.broadcast_to(expected, without.shape), rtol=1e-9)
     _, covariance = model.predict(POINTS, return_cov=True)
     np.testing.assert_allclose(np.einsum("nnq->nq", covariance), with_noise**2, rtol=1e-6)
+
+
+def test_intervals_of_the_function_count_what_the_set_leaves_out_of_plausible_parameters():
+    kernel = Circle(0, 1.0, family="matern12", length_scale=0.3)
+    y = np.random.default_rng(1).normal(size=30)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = TorusGPRegressor(kernel, n_components=9, integrate=True).fit(X[:, :1], y).fitted_
+    left_out = [fitted.prior.truncation_error(one, fitted.index_set) for one in fitted.mixture.parameters]
+    np.testing.assert_allclose(fitted.rest_variance, fitted.component_weights @ left_out, rtol=1e-6)
+    assert fitted.rest_variance > 0.01 * fitted.expected_noise_variance
+    _, of_set = fitted.mean_and_variance_at(fitted.prior.torus.coordinates(X[:, :1], fitted.parameters.period), None)
+    _, variance = fitted.mean_and_variance(X[:, :1])
+    np.testing.assert_allclose(variance, of_set + fitted.rest_variance, rtol=1e-12)
 
 
 def test_files_keep_it(model, tmp_path):

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from torusgp.checks import check_count, check_numbers
 from torusgp.estimators.sequences import halton
+from torusgp.kernels.axes import Expression
 from torusgp.kernels.kernel import TorusKernel
 from torusgp.kernels.spectra import Matern, SquaredExponential
 
@@ -91,6 +92,11 @@ class WarpedFourierFeatures(TransformerMixin, BaseEstimator):
         """
         check_numbers(X)
         dimension = validate_data(self, X, dtype=(np.float64, np.float32)).shape[1]
+        if isinstance(self.kernel, Expression):
+            raise ValueError(
+                f"kernel must be a squared exponential or a Matern family, got the expression {self.kernel!r}: these "
+                "features take period= and length_scale=, IndexSetFourierFeatures takes expressions."
+            )
         self.kernel_ = TorusKernel(self.kernel, self.length_scale, self.period)
         self.kernel_.resolve_dimension(dimension)
         family = self.kernel_.family

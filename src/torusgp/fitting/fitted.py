@@ -174,7 +174,7 @@ class FittedTorusGP:
             yield self
             return
         for parameters in self.mixture.parameters:
-            yield replace(self, parameters=parameters, centre=None, _predictors={})
+            yield replace(self, parameters=parameters, centre=None, rest_share=1.0, _predictors={})
 
     @property
     def component_weights(self) -> NDArray[np.float64]:
@@ -195,8 +195,11 @@ class FittedTorusGP:
     def rest_variance(self) -> NDArray[np.float64]:
         """Variance of the function beyond the frequencies of the set, of each output.
 
-        The rows cannot tell it from noise, so it is no more than the noise that they show.
+        The rows cannot tell it from noise, so it is no more than the noise that they show. Of plausible parameters it is
+        the average, since what is left out may be much where length scales are shorter than the most likely ones.
         """
+        if self.mixture is not None:
+            return np.asarray(self.mixture.weights @ self.mixture.dropped)
         if not self.rest_share:
             return np.zeros(self.n_outputs)
         rest = self.rest_share * self.prior.truncation_error(self.parameters, self.index_set)

@@ -156,8 +156,11 @@ class Objective:
         here = self.unpack(vector)
         if not self.floor:
             return here
-        dropped = self.prior.at(here, self.index_set.frequencies).dropped() / self.prior.noise_unit
-        return here.with_value(NOISE, here[NOISE] + dropped)
+        return here.with_value(NOISE, here[NOISE] + self.dropped(vector) / self.prior.noise_unit)
+
+    def dropped(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Variance that the set leaves out of each output."""
+        return self.prior.at(self.unpack(vector), self.index_set.frequencies).dropped()
 
     @property
     def has_information(self) -> bool:

@@ -46,10 +46,14 @@ class Mixture:
         The points.
     weights : ndarray of shape (n_points,)
         Their probabilities.
+    dropped : ndarray of shape (n_points, n_outputs)
+        Variance of the function beyond the frequencies of the set. Short length scales may be plausible that need far
+        more of them than the most likely ones.
     """
 
     parameters: tuple[Parameters, ...]
     weights: Array
+    dropped: Array
 
 
 def find_mixture(linear: Any, prior: Prior, index_set: IndexSet, parameters: Parameters, centre: Array) -> Mixture:
@@ -88,7 +92,7 @@ def find_mixture(linear: Any, prior: Prior, index_set: IndexSet, parameters: Par
     try:
         values, directions = np.linalg.eigh(curvature(lambda vector: loss(vector)[1], mode))
     except NotPositiveDefiniteError:
-        return Mixture((parameters,), np.ones(1))
+        return Mixture((parameters,), np.ones(1), objective.dropped(start)[None])
     values, directions = values[:_MOST_DIRECTIONS], directions[:, :_MOST_DIRECTIONS]  # the flattest first
     std = 1 / np.sqrt(np.maximum(values, 1 / PRIOR_STD**2))
     steps = even_normal_points(len(std))
@@ -97,8 +101,10 @@ def find_mixture(linear: Any, prior: Prior, index_set: IndexSet, parameters: Par
     log_weights = np.array([-relative(point)[0] for point in points]) + (steps**2).sum(axis=1) / 2
     weights = np.exp(log_weights - log_weights.max())
     used = np.flatnonzero(weights > _NEGLIGIBLE)
-    chosen = tuple(objective.parameters(np.clip(points[i], *limits.T)) for i in used)
-    return Mixture(chosen, weights[used] / weights[used].sum())
+    vectors = [np.clip(points[i], *limits.T) for i in used]
+    chosen = tuple(objective.parameters(vector) for vector in vectors)
+    dropped = np.array([objective.dropped(vector) for vector in vectors])
+    return Mixture(chosen, weights[used] / weights[used].sum(), dropped)
 
 
 def even_normal_points(dimension: int) -> Array:
