@@ -195,8 +195,8 @@ class FittedTorusGP:
     def rest_variance(self) -> NDArray[np.float64]:
         """Variance of the function beyond the frequencies of the set, of each output.
 
-        The rows cannot tell it from noise, so it is no more than the noise that they show. Of plausible parameters it is
-        the average, since what is left out may be much where length scales are shorter than the most likely ones.
+        The rows cannot tell it from noise, so it is no more than the noise that they show. Of plausible parameters it
+        is the average: short length scales that are plausible may leave out much.
         """
         if self.mixture is not None:
             return np.asarray(self.mixture.weights @ self.mixture.dropped)
