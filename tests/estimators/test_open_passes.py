@@ -205,6 +205,8 @@ def test_gradients_by_inputs_are_differences():
         np.testing.assert_allclose(gradient[:, d], difference, rtol=1e-5, atol=1e-6)
         both = np.vstack([points + step, points - step])
         covariance = fitted.predict(both, return_cov=True, include_noise=False)[1]
+        # what the set leaves out has no slope that is known: it is counted as independent between points
+        covariance -= np.eye(len(both)) * fitted.fitted_.rest_variance
         n = len(points)
         variance = np.diag(covariance[:n, :n]) + np.diag(covariance[n:, n:]) - 2 * np.diag(covariance[:n, n:])
         np.testing.assert_allclose(std[:, d] ** 2, variance / 4e-8, rtol=2e-2, atol=1e-6)

@@ -117,6 +117,21 @@ def test_intervals_of_the_function_count_what_the_set_leaves_out_of_plausible_pa
     np.testing.assert_allclose(variance, of_set + fitted.rest_variance, rtol=1e-12)
 
 
+def test_drawn_observations_have_what_the_set_leaves_out_and_drawn_functions_do_not():
+    kernel = Circle(0, 1.0, family="matern12", length_scale=0.3)
+    y = np.random.default_rng(1).normal(size=30)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = TorusGPRegressor(kernel, n_components=9, integrate=True).fit(X[:, :1], y)
+    rest = model.fitted_.rest_variance[0]
+    for include_noise in (False, True):
+        _, std = model.predict(POINTS[:, :1], return_std=True, include_noise=include_noise)
+        drawn = model.sample_y(POINTS[:, :1], 20_000, random_state=0, include_noise=include_noise).var(axis=1)
+        expected = std**2 if include_noise else std**2 - rest
+        np.testing.assert_allclose(drawn, expected, rtol=0.06)  # five standard errors
+    assert rest > 0.2 * std[0] ** 2
+
+
 def test_files_keep_it(model, tmp_path):
     model.save(tmp_path / "model.npz")
     loaded = TorusGPRegressor.load(tmp_path / "model.npz")

@@ -295,6 +295,9 @@ class Predictions(FittedAttributes):
     ) -> NDArray[np.float64]:
         """Draw functions from the posterior: the same state gives the same functions at any points.
 
+        Functions are those of the index set. What it leaves out (``fitted_.rest_variance``) counts as independent between
+        points: predictions and drawn observations have it, drawn functions do not.
+
         Parameters
         ----------
         X : array-like of shape (n_points, n_features)
@@ -314,6 +317,8 @@ class Predictions(FittedAttributes):
         """
         points, random_state = self._points(X), check_random_state(random_state)
         values = self.fitted_.sample(points, n_samples, random_state)
+        if include_noise:
+            values = self.fitted_.add_rest(values, random_state)
         scale = self._scale(exposure, points)
         scale = scale[:, None] if np.ndim(scale) else scale
         likelihood = self.likelihood_

@@ -394,6 +394,11 @@ class FittedTorusGP:
         values = self.values(X, draws.reshape(len(draws), -1)).reshape(len(X), -1, n_samples)
         return values + self.offset[:, None]
 
+    def add_rest(self, values: NDArray[np.float64], random_state: np.random.RandomState) -> NDArray[np.float64]:
+        """Values of shape (n_points, n_outputs, n_samples) with what the set leaves out: as noise, point by point."""
+        rest = np.sqrt(self.rest_variance)[:, None]
+        return values + rest * random_state.normal(size=values.shape) if rest.any() else values
+
     def sample_weights(self, n_samples: int, random_state: np.random.RandomState) -> NDArray[np.float64]:
         """Draws of the weights of all columns, shape (n_columns, n_outputs, n_samples)."""
         return self.sample_components(n_samples, random_state)[0]
