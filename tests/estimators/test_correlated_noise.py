@@ -41,6 +41,25 @@ def test_a_step_in_the_level_leaves_the_weekly_season():
     assert std[:, 0].max() < 0.5
 
 
+def test_forecasts_go_on_from_the_level_after_a_step(tmp_path):
+    """With intervals of the noise, which does not step; predictions of any time count the step as noise."""
+    X, y = weekly(400, 0.5)
+    y += 10 * (X["time"] >= 170)
+    known, later = slice(350), slice(350, 400)
+    for model in (
+        TorusGPRegressor(WEEK, noise="correlated").fit(X[known], y[known]),
+        TorusGPRegressor(WEEK, noise="correlated").fit(X[:165], y[:165]).refit(X[known], y[known]),
+    ):
+        assert np.array_equal(model.noise_process_.levels.starts, [170])
+        mean, std = model.forecast(X[later], return_std=True)
+        assert np.abs(y[later] - mean).mean() < 1.2
+        assert 0.7 < std[0] < std[-1] < 1.2
+        assert np.abs(model.predict(X[known]) - y[known]).max() < 2 * model.predict(X[:1], return_std=True)[1]
+    model.save(tmp_path / "model.npz")
+    again = TorusGPRegressor.load(tmp_path / "model.npz")
+    assert np.array_equal(again.forecast(X[later]), mean)
+
+
 def test_white_noise_is_noticed_and_loses_nothing():
     X, y = weekly(coefficient=0.0)
     white = TorusGPRegressor(WEEK).fit(X, y)

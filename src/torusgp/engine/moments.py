@@ -143,6 +143,22 @@ class Moments:
         """Of some of the columns: the weights of the others are zero."""
         return replace(self, precision=self.precision[np.ix_(columns, columns)], linear_term=self.linear_term[columns])
 
+    def without(self, variances: Array) -> Moments:
+        """The same of the first columns, the weights of the last, with these prior variances, integrated out."""
+        n_kept = len(self.linear_term) - len(variances)
+        kept, gone = slice(n_kept), slice(n_kept, None)
+        inner = self.precision[gone, gone] + np.diag(1 / variances)
+        through = np.linalg.solve(inner, np.column_stack([self.precision[gone, kept], self.linear_term[gone]]))
+        explained = float(self.linear_term[gone] @ through[:, -1])
+        ratio = float(np.linalg.slogdet(variances[:, None] * inner)[1])
+        return replace(
+            self,
+            precision=self.precision[kept, kept] - self.precision[kept, gone] @ through[:, :-1],
+            linear_term=self.linear_term[kept] - self.precision[kept, gone] @ through[:, -1],
+            log_density=self.log_density + 0.5 * (explained - ratio),
+            square=self.square - explained,
+        )
+
     def linear(self, rows: LinearStatistics, noise_variance: float) -> LinearStatistics:
         """Statistics that give the posterior and evidence of the moments with this noise variance.
 

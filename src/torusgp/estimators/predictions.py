@@ -295,8 +295,8 @@ class Predictions(FittedAttributes):
     ) -> NDArray[np.float64]:
         """Draw functions from the posterior: the same state gives the same functions at any points.
 
-        Functions are those of the index set. What it leaves out (``fitted_.rest_variance``) counts as independent between
-        points: predictions and drawn observations have it, drawn functions do not.
+        Functions are those of the index set. What it leaves out (``fitted_.rest_variance``) counts as independent
+        between points: predictions and drawn observations have it, drawn functions do not.
 
         Parameters
         ----------

@@ -19,6 +19,7 @@ from torusgp.fitting.fitter import Fit, Fitter, Preliminary
 from torusgp.fitting.forecasts import continued
 from torusgp.fitting.learning import Learned
 from torusgp.fitting.leftover import SURE, Leftover
+from torusgp.fitting.levels import find_levels
 from torusgp.fitting.moment_source import MomentSource, Series, SeriesColumns
 from torusgp.fitting.noise_models import CorrelatedNoise
 from torusgp.fitting.noise_process import NoiseProcess
@@ -75,6 +76,9 @@ class CorrelatedFitter(Fitter):
         if not is_correlated(residuals.left_out):
             self.settings.report("residuals of blocks left out show no correlation: rows count as independent")
             return self.fit_rows(series.rows)
+        series = self._with_levels(series, residuals)
+        if series.levels is not None:
+            residuals = self._residuals(series, outcome, source, white)
         noise = self._estimated(series, residuals)
         if noise.is_cut_off:
             advise(
@@ -111,6 +115,18 @@ class CorrelatedFitter(Fitter):
             outcome = _FirstFitter(self.model, settings, series).learn()
         return outcome, self._problem(series, outcome).source(series.rows)
 
+    def _with_levels(self, series: Series, residuals: Residuals) -> Series:
+        """The series with the steps in its level, which are no noise that goes on."""
+        grid = series.grid
+
+        def noise(rest: Array) -> Autocovariance:
+            return Autocovariance.of_residuals(rest, grid, _reach(rest, grid))
+
+        levels = find_levels(residuals.left_out, series.times, grid, noise)
+        if levels is not None:
+            self.settings.report(f"the level steps at {', '.join(f'{one:.6g}' for one in levels.starts)}")
+        return replace(series, levels=levels)
+
     def _chosen(
         self, series: Series, outcome: Preliminary, source: RowSource, noise: Autocovariance
     ) -> tuple[Preliminary, RowSource]:
@@ -118,7 +134,8 @@ class CorrelatedFitter(Fitter):
 
         Of rows that count as independent, quick changes of the noise would be chosen, too.
         """
-        columns = SeriesColumns.of(series, source, outcome.learned, self.settings.intercept)
+        same_level = replace(series, levels=None)
+        columns = SeriesColumns.of(same_level, source, outcome.learned, self.settings.intercept)
         with limited_blas(columns.n_columns):
             covariance = noise_gram(columns, columns.n_columns, noise, series.grid)
         gram = (
@@ -247,7 +264,8 @@ class CorrelatedFitter(Fitter):
         # the posterior is that given the moments of its own columns
         settings = replace(self.settings, index_set=learned.index_set)
         moments = MomentSource(series, source, problem.prior, settings, noise)
-        parameters = with_noise(learned.parameters, noise.variance)
+        of_levels = 0.0 if series.levels is None else series.levels.variance
+        parameters = with_noise(learned.parameters, noise.variance + of_levels)
         moments(learned.index_set, parameters)
         statistics = source.refined(learned.index_set, learned.parameters)
         own = moments.moments(learned.index_set)
@@ -290,7 +308,7 @@ def with_process(fitted: FittedTorusGP, series: Series, noise: Autocovariance) -
     """A fitted model with the process that the noise of its rows is."""
     rows, none = series.rows, np.empty(0)
     own = noise, series.grid.step, series.time_input, series.block
-    empty = NoiseProcess(*own, np.empty(0, dtype=np.int64), none, none, none, none, none)
+    empty = NoiseProcess(*own, np.empty(0, dtype=np.int64), none, none, none, none, none, series.levels)
     return continued(fitted, empty, rows.X, rows.plain, rows.y[:, 0], series.times, series.scale)
 
 
@@ -324,6 +342,7 @@ def left_out_residuals(columns: SeriesColumns, series: Series, noise: Autocovari
     Correlation across the edge of two blocks is left out of the covariance of the moments.
     """
     folds, parts = series.folds(), []
+    variances = np.append(variances, columns.level_variances)
 
     def moments(gram: Array, targets: Array, covariance: Array) -> Moments:
         return (

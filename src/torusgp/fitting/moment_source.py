@@ -14,7 +14,7 @@ from torusgp.engine.inference import LinearStatistics
 from torusgp.engine.moments import Moments, noise_gram
 from torusgp.engine.series import Autocovariance, TimeGrid
 from torusgp.fitting.learning import Learned
-from torusgp.fitting.noise_process import log_density
+from torusgp.fitting.noise_process import Levels, log_density
 from torusgp.fitting.parameters import Parameters
 from torusgp.fitting.prior import Prior
 from torusgp.fitting.problem import Problem, Settings
@@ -28,6 +28,7 @@ Array = NDArray[np.float64]
 _FOLDS = 10  # blocks of consecutive rows that are left out in turn
 _BLOCKS = 20  # the same of rows that some are chosen from
 _FEW_MISSING = 0.1  # of the frequencies of a set that a pool may lack
+_BLOCK_ROWS = 2**14  # whose columns are computed at once
 _MARGIN, _SHORTER = 1.25, 1.2  # by how much a pool of moments reaches beyond a set
 
 
@@ -45,12 +46,15 @@ class Series:
         Which input they are, if they are one.
     longest : int, default=0
         Lags, in cells, over which noise is known to be correlated.
+    levels : Levels or None, default=None
+        Steps in the level of the noise.
     """
 
     rows: Rows
     times: Array
     time_input: int | None
     longest: int = 0
+    levels: Levels | None = None
 
     @cached_property
     def grid(self) -> TimeGrid:
@@ -71,7 +75,7 @@ class Series:
         """About so many rows, in blocks spread evenly over time; noise is correlated over at most so many cells."""
         starts = np.linspace(0, len(self.rows), _BLOCKS, endpoint=False).astype(int)
         chosen = (starts[:, None] + np.arange(n_rows // _BLOCKS)).ravel()
-        return Series(self.rows.take(chosen), self.times[chosen], self.time_input, longest)
+        return Series(self.rows.take(chosen), self.times[chosen], self.time_input, longest, self.levels)
 
     @property
     def block(self) -> float:
@@ -81,7 +85,7 @@ class Series:
 
 @dataclass(frozen=True)
 class SeriesColumns:
-    """Columns of a model at rows of a series, and their targets, in units of the known noise scales."""
+    """Columns of a model at rows of a series, those of levels of the noise last, and targets, in units of the noise."""
 
     series: Series
     phases: Array
@@ -99,9 +103,15 @@ class SeriesColumns:
 
     @property
     def n_columns(self) -> int:
-        """Number of components, plain columns included."""
+        """Number of components, plain columns and levels included."""
         plain = self.series.rows.plain
-        return 2 * len(self.frequencies) - 1 + (0 if plain is None else plain.shape[1])
+        own = 2 * len(self.frequencies) - 1 + (0 if plain is None else plain.shape[1])
+        return own + len(self.level_variances)
+
+    @property
+    def level_variances(self) -> Array:
+        """Prior variances of the levels of the noise."""
+        return np.empty(0) if self.series.levels is None else self.series.levels.variances
 
     def __call__(self, rows: slice) -> Array:
         """Columns of consecutive rows."""
@@ -109,11 +119,47 @@ class SeriesColumns:
         if self.series.rows.plain is not None:
             mean, spread = self.units
             columns = np.hstack([columns, (self.series.rows.plain[rows] - mean) / spread])
-        return columns if self.series.rows.noise_scale is None else columns / self.series.scale[rows, None]
+        columns = columns if self.series.rows.noise_scale is None else columns / self.series.scale[rows, None]
+        if self.series.levels is None:
+            return columns
+        return np.hstack([columns, self.series.levels.columns(self.series.times[rows])])
 
     def targets(self, rows: slice) -> Array:
         """Targets of consecutive rows, without the mean."""
         return (self.series.rows.y[rows, 0] - self.offset) / self.series.scale[rows]
+
+    def moments(self, rows: LinearStatistics, noise: Autocovariance, log_density: float) -> Moments:
+        """What the rows say of the weights, without the levels of the noise.
+
+        Parameters
+        ----------
+        rows : LinearStatistics
+            Sums over the rows, of the columns without levels.
+        noise : Autocovariance
+            That of the rows.
+        log_density : float
+            That of the rows if they were noise alone.
+        """
+        gram, moments = rows.gram, rows.moments[:, 0]
+        with limited_blas(self.n_columns):
+            if self.series.levels is not None:
+                gram, moments = self._with_levels(gram, moments)
+            covariance = noise_gram(self, self.n_columns, noise, self.series.grid)
+            found = Moments.of(gram, moments, covariance, log_density)
+        return found if self.series.levels is None else found.without(self.level_variances)
+
+    def _with_levels(self, gram: Array, moments: Array) -> tuple[Array, Array]:
+        """Sums of products with levels beside those of other columns."""
+        n_own = len(moments)
+        gram, moments = np.pad(gram, (0, self.n_columns - n_own)), np.pad(moments, (0, self.n_columns - n_own))
+        for start in range(0, len(self.series.rows), _BLOCK_ROWS):
+            block = slice(start, start + _BLOCK_ROWS)
+            columns = self(block)
+            levels = columns[:, n_own:]
+            gram[n_own:] += levels.T @ columns
+            moments[n_own:] += levels.T @ self.targets(block)
+        gram[:n_own, n_own:] = gram[n_own:, :n_own].T
+        return gram, moments
 
 
 class MomentSource:
@@ -193,9 +239,7 @@ class MomentSource:
         if self._log_density is None:
             density, _ = log_density(columns.targets(slice(None)), self._noise, self._series.grid)
             self._log_density = density - float(np.log(self._series.scale).sum())
-        with limited_blas(columns.n_columns):
-            noise = noise_gram(columns, columns.n_columns, self._noise, self._series.grid)
-            self._moments = Moments.of(rows.gram, rows.moments[:, 0], noise, self._log_density)
+        self._moments = columns.moments(rows, self._noise, self._log_density)
         self._pool, self._period = pool, parameters.period
 
 

@@ -76,6 +76,7 @@ class SeriesRefitter(CorrelatedFitter):
         outcome = _outcome(self, series.rows, before)
         source, cap = self._problem(series, outcome).source(series.rows), outcome.learned.index_set.n_components
         noise = process.autocovariance.scaled(_unit_ratio(self, series.rows, before))
+        series = self._with_levels(series, self._residuals(series, outcome, source, noise))
         for _ in range(_MOST_ROUNDS):
             outcome, known = self._relearned(series, outcome, source, noise, search=False, cap=cap), noise
             residuals = self._residuals(series, outcome, source, noise)
