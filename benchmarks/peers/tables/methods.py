@@ -53,24 +53,33 @@ def _table_model(problem, **settings):
     return Prediction(mean, quantiles, matched.log_density, {"components": model.model_.index_set_.n_components})
 
 
-def lightgbm(problem):
-    """Boosting; noise from folds of consecutive rows that were left out."""
+def lightgbm(problem, changing=False):
+    """Boosting; noise from folds of consecutive rows that were left out.
+
+    Noise that changes is a second model, of their squared residuals.
+    """
     from lightgbm import LGBMRegressor
 
     X, train = problem.X.astype({name: "category" for name in _text(problem)}), ~problem.held_out
 
-    def fitted(rows):
-        objective = "poisson" if problem.counts else "regression"
+    def fitted(rows, targets=problem.y, objective="poisson" if problem.counts else "regression", **settings):
         model = LGBMRegressor(objective=objective, n_estimators=600, learning_rate=0.05, num_leaves=63)
         model.set_params(min_child_samples=40, subsample=0.8, subsample_freq=1, n_jobs=1, random_state=SEED)
-        return model.set_params(verbosity=-1).fit(X[rows], problem.y[rows])
+        return model.set_params(verbosity=-1, **settings).fit(X[rows], targets[rows])
 
     left_out = np.full(len(X), np.nan)
     for fold in np.array_split(np.flatnonzero(train), N_FOLDS):
         rows = train.copy()
         rows[fold] = False
         left_out[fold] = fitted(rows).predict(X.iloc[fold])
-    return _around(problem, fitted(train).predict(X[problem.held_out]), left_out[train])
+    mean = fitted(train).predict(X[problem.held_out])
+    if not changing:
+        return _around(problem, mean, left_out[train])
+    squares = (problem.y - left_out) ** 2 / np.mean((problem.y - left_out)[train] ** 2)
+    # fewer and smaller trees: a square tells less of the variance than a target of the mean
+    variance = fitted(train, np.maximum(squares, 1e-8), "gamma", n_estimators=200, num_leaves=15)
+    std = np.sqrt(variance.predict(X[problem.held_out]) * np.mean((problem.y - left_out)[train] ** 2))
+    return normal(problem.y[problem.held_out], mean, std)
 
 
 def _around(problem, mean, left_out):
@@ -129,12 +138,21 @@ counts <- {counts}
 model <- bam({formula}, data = train, knots = list({knots}), family = if (counts) nb() else gaussian(), discrete = TRUE)
 found <- predict(model, test, se.fit = TRUE, discrete = FALSE, type = if (counts) "response" else "link")
 scale <- if (counts) 1 / model$family$getTheta(TRUE) else model$sig2
+if ({changing}) {{
+  # by predictions: residuals(model) of a discrete fit with factors by smooths are not those of its predictions
+  train$y <- (train$y - predict(model, train, discrete = FALSE))^2
+  noise <- bam({noise}, data = train, knots = list({knots}), family = Gamma(link = "log"), discrete = TRUE)
+  scale <- predict(noise, test, discrete = FALSE, type = "response")
+}}
 write.csv(data.frame(mean = found$fit, error = found$se.fit, scale = scale), "found.csv")
 """
 
 
-def mgcv(problem, with_time=True):
-    """R's bam with the named terms; its own standard errors and residual variance."""
+def mgcv(problem, with_time=True, changing=False):
+    """R's bam with the named terms; its own standard errors and residual variance.
+
+    Noise that changes is a second model, of squared residuals by a smooth of each input.
+    """
     if shutil.which("Rscript") is None:
         raise ImportError("R is not installed")
     names = {name: f"v{i}" for i, name in enumerate(problem.X)}
@@ -156,8 +174,17 @@ def mgcv(problem, with_time=True):
             sizes = ", ".join(str(size(name)) for name in smooths)
             parts.append(f"{'te' if len(smooths) > 1 else 's'}({inputs}, bs = c({bases}), k = c({sizes}){by})")
     formula = f"y ~ {' + '.join(parts)}"
+    single = [names[name] for name in text]
+    single += [
+        f"s({names[name]}, bs = '{basis(name)}', k = {size(name)})"
+        for name in problem.X
+        if name not in text and not (name == "years" and problem.is_forecast)
+    ]
     knots = ", ".join(f"{names[name]} = c(0, {PERIODS[name]})" for name in problem.X if name in PERIODS)
-    script = _R.format(formula=formula, knots=knots, counts="TRUE" if problem.counts else "FALSE")
+    flags = {"counts": problem.counts, "changing": changing}
+    noise = f"y ~ {' + '.join(single)}"
+    texts = {name: str(flag).upper() for name, flag in flags.items()}
+    script = _R.format(formula=formula, noise=noise, knots=knots, **texts)
     with tempfile.TemporaryDirectory() as folder:
         table = problem.X.rename(columns=names).assign(y=problem.y)
         table[~problem.held_out].to_csv(Path(folder, "train.csv"), index=False)
@@ -166,9 +193,9 @@ def mgcv(problem, with_time=True):
         if done.returncode:
             raise RuntimeError(done.stderr.strip()[-500:])
         found = pd.read_csv(Path(folder, "found.csv"))
-    y, mean, scale = problem.y[problem.held_out], found["mean"].to_numpy(), float(found["scale"].iloc[0])
+    y, mean, scale = problem.y[problem.held_out], found["mean"].to_numpy(), found["scale"].to_numpy()
     if problem.counts:
-        return negative_binomial(y, mean, scale, formula=formula)
+        return negative_binomial(y, mean, float(scale[0]), formula=formula)
     return normal(y, mean, np.sqrt(scale + found["error"].to_numpy() ** 2), formula=formula)
 
 
@@ -271,6 +298,10 @@ TIDAL = {  # for the sea alone
     "least squares, 37 constituents": least_squares(tides.STANDARD),
     "least squares, 60 constituents": least_squares(f"{tides.STANDARD} {tides.MORE}"),
 }
+NORMAL_NOISE = {  # whose size changes with the inputs: counts have it anyway
+    "mgcv bam, noise that changes": lambda problem: mgcv(problem, with_time=False, changing=True),
+    "LightGBM, noise that changes": lambda problem: lightgbm(problem, changing=True),
+}
 METHODS = {
     "torusgp": torusgp,
     "torusgp, terms by hand": torusgp_terms,
@@ -281,6 +312,7 @@ METHODS = {
     "pyGAM": pygam,
     "Prophet": prophet,
     "GPyTorch SVGP": svgp,
+    **NORMAL_NOISE,
     **TIDAL,
 }
 
