@@ -104,3 +104,17 @@ def test_forecasts_go_on_from_the_last_level():
     assert np.abs(np.cov(paths) - expected).max() < 0.05
     again = NoiseProcess.from_archive(*process.to_archive())
     assert np.array_equal(again.mean_and_variance(later)[0], mean)
+
+
+@pytest.mark.parametrize(
+    ("starts", "variance"), [([np.nan], 1.0), ([60.0, 40.0], 1.0), ([[60.0]], 1.0), ([60.0], -1.0), ([60.0], np.inf)]
+)
+def test_stored_steps_that_cannot_be_are_refused(starts, variance):
+    none, some = np.empty((3, 0)), np.arange(3.0)
+    levels = Levels(np.array([60.0]), 1.0)
+    noise = Autocovariance(np.array([1.0, 0.5]))
+    process = NoiseProcess(noise, 1.0, 0, 10.0, np.arange(3), some, some, none, none, np.ones(3), levels)
+    content, arrays = process.to_archive()
+    NoiseProcess.from_archive(content, arrays)
+    with pytest.raises(ValueError, match="steps in the level"):
+        NoiseProcess.from_archive(content | {"level_variance": variance}, arrays | {"level_starts": np.array(starts)})

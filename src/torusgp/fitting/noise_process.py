@@ -204,6 +204,10 @@ class NoiseProcess:
         levels = None
         if "level_starts" in arrays:
             levels = Levels(arrays["level_starts"], float(content["level_variance"]))
+            starts, variance = levels.starts, levels.variance
+            ordered = np.ndim(starts) == 1 and bool((np.diff(starts) > 0).all()) and np.isfinite(starts).all()
+            if not (ordered and np.isfinite(variance) and variance > 0):
+                raise ValueError(f"the stored steps in the level, at {starts}, have no order, or no variance.")
         autocovariance = Autocovariance(arrays["autocovariance"], float(content["nugget"]))
         process = cls(autocovariance, **own, **rest, levels=levels)
         n_last = len(process.cells)
