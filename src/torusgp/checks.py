@@ -50,7 +50,7 @@ def _is_time(dtype: Any) -> bool:
 def holds_times(values: Any) -> bool:
     """Whether an array of objects has some that are times."""
     is_mixed = isinstance(values, np.ndarray) and values.dtype.kind == "O"
-    return is_mixed and any(isinstance(one, _TIMES) for one in values.ravel().tolist())
+    return is_mixed and any(issubclass(kind, _TIMES) for kind in set(map(type, values.ravel().tolist())))
 
 
 def check_sample_weight(values: Any, n_rows: int, any_counts: bool = True) -> NDArray[np.float64]:

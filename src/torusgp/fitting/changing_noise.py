@@ -5,8 +5,9 @@ around the noise variance :math:`\exp g(x_i)`. Given that, the first model is re
 turn raises the same lower bound of the evidence; the turns end when it hardly rises.
 
 Where noise is correlated, rows are worth few: a fit follows the noise of rows that are taken for exact, which then seem
-to be still more exact, without an end. So :math:`e_i` are squared residuals of blocks of rows that are left out. They
-count as the effective sample size of squares, the number of rows over the sum of squared autocorrelations.
+to be still more exact, without an end. So :math:`e_i` are expected squares of the noise, given residuals of blocks of
+rows that are left out and what is not known of the function there. They count as the effective sample size of squares,
+the number of rows over the sum of squared autocorrelations.
 """
 
 from __future__ import annotations
@@ -248,10 +249,10 @@ def _redundancy(fit: Fit) -> float:
 
 
 def _energy_of_fit(fit: Fit, rows: Rows, own: Array, scale: Array) -> Array:
-    """Squared residuals in units of known scales: of blocks left out where noise is correlated, otherwise expected."""
-    if fit.left_out is None:
+    """Expected squares of the noise in units of known scales: from blocks left out where it is correlated."""
+    if fit.noise_squares is None:
         return _energy(fit.fitted, rows, own, scale)
-    squares = (fit.left_out * scale) ** 2
+    squares = fit.noise_squares * scale**2
     return np.maximum(squares, _LEAST * squares.mean())
 
 

@@ -274,7 +274,7 @@ class CorrelatedFitter(Fitter):
         redundancy = len(series.rows) / fit.fitted.effective_sample_size
         std = None if fit.period_std is None else fit.period_std * np.sqrt(max(1.0, redundancy))
         fitted = with_process(fit.fitted, series, noise)
-        return replace(fit, fitted=fitted, period_std=std, left_out=residuals.left_out)
+        return replace(fit, fitted=fitted, period_std=std, noise_squares=residuals.noise_squares(noise.variance))
 
 
 class _FirstFitter(Fitter):
@@ -324,16 +324,24 @@ class Residuals:
         That of the noise.
     unknown : pair of float and ndarray
         Sums of squares and of products by lag that the residuals have because the function was not known.
+    uncertainty : ndarray of shape (n_samples,)
+        These squares, row by row.
     """
 
     left_out: Array
     variance: float
     unknown: tuple[float, Array]
+    uncertainty: Array
 
     @property
     def square(self) -> float:
         """Sum of squared residuals."""
         return float(np.sum(self.left_out**2))
+
+    def noise_squares(self, variance: float) -> Array:
+        """Expected squares of the noise of rows, of this variance, given their residuals."""
+        share = variance / (variance + self.uncertainty)
+        return (share * self.left_out) ** 2 + share * self.uncertainty
 
 
 def left_out_residuals(columns: SeriesColumns, series: Series, noise: Autocovariance, variances: Array) -> Residuals:
@@ -359,9 +367,9 @@ def left_out_residuals(columns: SeriesColumns, series: Series, noise: Autocovari
             covariance = noise_gram(own.__getitem__, own.shape[1], noise, series.grid.take(fold))
         parts.append((gram, own.T @ targets, covariance))
     whole = [np.sum([part[i] for part in parts], axis=0) for i in range(3)]
-    result, seen = np.empty(len(series.rows)), np.empty(len(series.rows))
+    result, seen, uncertainty = (np.empty(len(series.rows)) for _ in range(3))
     weights, _ = moments(*whole).posterior(variances)
-    unknown, products = 0.0, np.zeros(longest_lag(len(result)))
+    products = np.zeros(longest_lag(len(result)))
     for fold, part in zip(folds, parts, strict=True):
         others = [one - own for one, own in zip(whole, part, strict=True)]
         mean, root = moments(*others).posterior(variances)
@@ -369,13 +377,13 @@ def left_out_residuals(columns: SeriesColumns, series: Series, noise: Autocovari
         result[fold], seen[fold] = targets - own @ mean, targets - own @ weights
         # a matrix whose product with its transpose is the covariance of what is not known of these rows
         rows = own @ root
-        unknown += float(np.sum(rows**2))
+        uncertainty[fold] = np.einsum("ij,ij->i", rows, rows)
         products += summed_products(rows, series.grid.take(fold), len(products))
     # what is not known of the function adds to residuals of rows left out, and lowers those of the others
-    total = float(np.sum(result**2))
+    total, unknown = float(np.sum(result**2)), float(np.sum(uncertainty))
     squares = max(total - unknown, float(np.sum(seen**2)))
     share = float(np.clip((total - squares) / unknown, 0.0, 1.0)) if unknown > 0 else 0.0
-    return Residuals(result, squares / len(result), (share * unknown, share * products))
+    return Residuals(result, squares / len(result), (share * unknown, share * products), share * uncertainty)
 
 
 def is_correlated(residuals: Array) -> bool:

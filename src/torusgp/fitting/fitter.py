@@ -63,8 +63,8 @@ class Fit:
         Standard errors of periods that were found or learned.
     search : PeriodSearch or None
         Outcome of the search for periods.
-    left_out : ndarray of shape (n_samples,) or None
-        Where noise is correlated: residuals of blocks of rows, each predicted from all others, over their known scales.
+    noise_squares : ndarray of shape (n_samples,) or None
+        Where noise is correlated: expected squares of it by blocks of rows left out, in units of their known scales.
     """
 
     model: Model
@@ -73,7 +73,7 @@ class Fit:
     nyquist: NDArray[np.float64] | None = None
     period_std: NDArray[np.float64] | None = None
     search: PeriodSearch | None = None
-    left_out: NDArray[np.float64] | None = None
+    noise_squares: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True)

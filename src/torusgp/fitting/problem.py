@@ -197,10 +197,12 @@ class Problem:
         moves: PeriodMoves | None = None,
         n_components: int | None = None,
         circles_move: bool = True,
-        is_final: bool = True,
+        is_final: bool | None = None,
     ) -> Learned:
-        """Learn from statistics, see :class:`Schedule`."""
+        """Learn from statistics, see :class:`Schedule`; it is final unless something else is still being estimated."""
         settings = self.settings
+        if is_final is None:
+            is_final = settings.most_components is None
         budget: int | str = "auto" if settings.is_automatic else self.budget()
         schedule = Schedule(source, select or self.select, self.prior, settings.report, moves, circles_move)
         return schedule.learn(

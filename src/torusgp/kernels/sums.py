@@ -198,7 +198,7 @@ def _whole_blocks(
     distinct, block = np.unique(patterns, axis=0, return_inverse=True)
     sizes = np.bincount(block)
     order = np.lexsort((*frequencies.T[::-1], block, sizes[block], -_rounded(values)))  # of equal blocks the smaller
-    whole = np.array([_block_size(pattern, torus, categories) for pattern in distinct]) == sizes
+    whole = _block_sizes(distinct, torus, categories) == sizes
     ends = np.flatnonzero(np.append(np.diff(block[order]), 1))  # of each block
     fitting = (ends < n_pairs) & whole[block[order[ends]]]
     n_chosen = len(ends) if fitting.all() else int(np.argmin(fitting))
@@ -214,11 +214,9 @@ def _without_leading_sign(patterns: NDArray[np.int64], categories: NDArray[np.in
     return positive
 
 
-def _block_size(pattern: NDArray[np.int64], torus: Torus, categories: NDArray[np.int64]) -> int:
-    """Number of frequencies of a block: each category takes all but zero, of opposite vectors one."""
-    size = 1
-    for axis in categories:
-        if pattern[axis]:
-            size *= torus.axes[axis].modulus - 1
-    others = np.delete(pattern, categories)
-    return size // 2 if size > 1 and not others.any() else size
+def _block_sizes(patterns: NDArray[np.int64], torus: Torus, categories: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Numbers of frequencies of blocks: each category takes all but zero, of opposite vectors one."""
+    others = np.array([torus.axes[axis].modulus - 1 for axis in categories])
+    sizes = np.where(patterns[:, categories] != 0, others, 1).prod(axis=1)
+    alone = ~np.delete(patterns, categories, axis=1).any(axis=1)
+    return np.where(alone & (sizes > 1), sizes // 2, sizes)
