@@ -110,8 +110,10 @@ def test_product_with_the_covariance_is_that_of_the_matrix(gaps):
     times = np.sort(rng.uniform(0, 90, 120)) if gaps else np.arange(120.0)
     grid = TimeGrid.of(times)
     noise = Autocovariance(parzen(25) * 1.7, nugget=0.2)
-    columns = rng.normal(size=(120, 3))
-    whitened = noise.whitened(columns, grid, noise.transform_size(grid))
+    columns, size = rng.normal(size=(120, 3)), noise.transform_size(grid)
+    whitened = np.empty((noise.whitened_rows(grid, size), 3))
+    whitened[:120] = columns
+    noise.whiten(whitened, grid, size)
     assert np.allclose(whitened.T @ whitened, columns.T @ noise.among(grid.cells) @ columns)
 
 

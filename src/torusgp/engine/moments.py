@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 
 RANK_THRESHOLD = 1e-10  # of the largest eigenvalue of the Gram matrix: what is below, rows hardly show
 _BATCH = 256  # columns that are held at once, where all are too many
-_BLOCK_ROWS = 2**14  # rows whose columns are computed at once
+_BLOCK_ROWS = 2**12  # rows whose columns are computed at once
 _HELD_ENTRIES = 2**26  # values of columns that are held at a time
 _WELL_CONDITIONED = 1e-7  # reciprocal condition from which no basis is needed
 
@@ -52,23 +52,22 @@ def noise_gram(columns: Callable[[slice], Array], n_columns: int, noise: Autocov
     width = n_columns if n_columns * size <= _HELD_ENTRIES else _BATCH
     batches = [slice(start, min(start + width, n_columns)) for start in range(0, n_columns, width)]
     result = np.empty((n_columns, n_columns))
+
+    def whitened(some: slice) -> Array:
+        """Some of the columns, of which those of a block of rows are computed at once."""
+        own = np.empty((noise.whitened_rows(grid, size), some.stop - some.start))
+        for start in range(0, len(grid), _BLOCK_ROWS):
+            block = slice(start, min(start + _BLOCK_ROWS, len(grid)))
+            own[block] = columns(block)[:, some]
+        noise.whiten(own, grid, size)
+        return own
+
     for i, some in enumerate(batches):
-        own = noise.whitened(_gathered(columns, n_columns, some, len(grid)), grid, size)
+        own = whitened(some)
         result[some, some] = own.T @ own
         for others in batches[:i]:
-            product = own.T @ noise.whitened(_gathered(columns, n_columns, others, len(grid)), grid, size)
+            product = own.T @ whitened(others)
             result[some, others], result[others, some] = product, product.T
-    return result
-
-
-def _gathered(columns: Callable[[slice], Array], n_columns: int, some: slice, n_rows: int) -> Array:
-    """Some of the columns of all rows; where others are computed with them, a block of rows at a time."""
-    if some == slice(0, n_columns):
-        return columns(slice(0, n_rows))
-    result = np.empty((n_rows, some.stop - some.start))
-    for start in range(0, n_rows, _BLOCK_ROWS):
-        block = slice(start, min(start + _BLOCK_ROWS, n_rows))
-        result[block] = columns(block)[:, some]
     return result
 
 

@@ -216,24 +216,38 @@ class Autocovariance:
         """Number of cells of a circle on which rows do not reach around."""
         return int(next_fast_len(grid.n_cells + self.n_lags, real=True))
 
-    def whitened(self, vectors: Array, grid: TimeGrid, size: int) -> Array:
-        """Vectors (n_samples, n_vectors), so that their products are those with the covariance matrix between them."""
+    def whitened_rows(self, grid: TimeGrid, size: int) -> int:
+        """Number of rows of whitened vectors, and of vectors before."""
+        return len(grid) if self.is_white else max(len(grid), 2 * (size // 2 + 1) + bool(self.nugget) * len(grid))
+
+    def whiten(self, vectors: Array, grid: TimeGrid, size: int) -> None:
+        """Change vectors so that their products are those with the covariance matrix between them.
+
+        Parameters
+        ----------
+        vectors : ndarray of shape (whitened_rows, n_vectors)
+            Vectors in its first rows, in which the result may need more: beside another array, pages would be lost.
+        grid : TimeGrid
+            Times of the rows.
+        size : int
+            Of the transforms.
+        """
         if self.is_white:
-            return np.sqrt(self.variance) * vectors
-        n_waves = size // 2 + 1
+            vectors *= np.sqrt(self.variance)
+            return
+        n_rows, n_waves = len(grid), size // 2 + 1
+        n_used = self.whitened_rows(grid, size)
         weights = np.full(n_waves, 2.0)  # all frequencies but the first, and the last of an even number, are two
         weights[0] = 1.0
         weights[size - size // 2 :] = 1.0
         root = np.sqrt(weights * self.power(size) / size)[:, None]
-        n_rows = len(vectors) if self.nugget else 0
-        result = np.empty((2 * n_waves + n_rows, vectors.shape[1]))
-        result[2 * n_waves :] = np.sqrt(self.nugget) * vectors[:n_rows]
         for start in range(0, vectors.shape[1], _BATCH):
             some = slice(start, start + _BATCH)
-            waves = rfft(grid.laid(vectors[:, some], size), axis=0, overwrite_x=True)
-            np.multiply(waves.real, root, out=result[:n_waves, some])
-            np.multiply(waves.imag, root, out=result[n_waves : 2 * n_waves, some])
-        return result
+            waves = rfft(grid.laid(vectors[:n_rows, some], size), axis=0, overwrite_x=True)
+            rest = np.sqrt(self.nugget) * vectors[:n_rows, some] if self.nugget else 0.0
+            vectors[2 * n_waves : n_used, some] = rest
+            np.multiply(waves.real, root, out=vectors[:n_waves, some])
+            np.multiply(waves.imag, root, out=vectors[n_waves : 2 * n_waves, some])
 
     def power(self, size: int) -> Array:
         """Spectrum of the noise of cells on a circle of so many of them."""

@@ -113,7 +113,7 @@ class CorrelatedFitter(Fitter):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of a fit that is not the last
             outcome = _FirstFitter(self.model, settings, series).learn()
-        return outcome, self._problem(series, outcome).source(series.rows)
+        return outcome, self._source(series, outcome)
 
     def _with_levels(self, series: Series, residuals: Residuals) -> Series:
         """The series with the steps in its level, which are no noise that goes on."""
@@ -152,7 +152,7 @@ class CorrelatedFitter(Fitter):
             warnings.simplefilter("ignore", UserWarning)  # of a fit that is not the last
             most = self._largest()
             outcome, _ = Fitter(self.model, replace(self.settings, most_components=most))._learn_from_rows(rows)
-        return outcome, self._problem(series, outcome).source(series.rows)
+        return outcome, self._source(series, outcome)
 
     def _wants_more(self, learned: Learned) -> bool:
         """Whether the columns so far are fewer than wanted."""
@@ -173,6 +173,10 @@ class CorrelatedFitter(Fitter):
             settings = replace(settings, index_set=outcome.learned.index_set)
         spread = spread_of_rows(series.rows, self.model, settings)
         return Problem(self.model, settings, spread, len(series.rows), outcome.nyquist)
+
+    def _source(self, series: Series, outcome: Preliminary) -> RowSource:
+        """Sums over the rows; a pool of moments reaches beyond a set by itself."""
+        return self._problem(series, outcome).source(series.rows, margin=1.0)
 
     def _searched(
         self,
@@ -218,7 +222,7 @@ class CorrelatedFitter(Fitter):
 
         if search and len(series.rows) > 2 * _SCOUT_ROWS:  # some of many show the landscape
             some = series.some(_SCOUT_ROWS, noise.n_lags)
-            scouted = learn(some, problem.source(some.rows), start, True, None)
+            scouted = learn(some, problem.source(some.rows, margin=1.0), start, True, None)
             start, first, search = scouted.parameters, scouted.index_set.n_components, False
         return replace(outcome, learned=learn(series, source, start, search, first))
 

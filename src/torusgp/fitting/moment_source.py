@@ -193,10 +193,9 @@ class MomentSource:
 
     def __call__(self, index_set: IndexSet, parameters: Parameters) -> LinearStatistics:
         """Statistics of the columns of a set."""
-        statistics = self._source.covering(index_set, parameters)
-        rows = statistics.linear(index_set, self._settings.intercept)[0]
         if self._period is None or not np.array_equal(self._period, parameters.period) or self._missing(index_set):
             self._gather(index_set, parameters)
+        rows = self._source.covering(index_set, parameters).linear(index_set, self._settings.intercept)[0]
         return self.moments(index_set).linear(rows, self._noise.variance)
 
     def moments(self, index_set: IndexSet) -> Moments:

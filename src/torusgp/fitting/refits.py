@@ -67,17 +67,21 @@ class SeriesRefitter(CorrelatedFitter):
     def refit_series(self, series: Series, before: Fit, is_final: bool = True) -> Fit:
         """Learn from the parameters and the autocovariance that were learned before, with as many components.
 
-        If it is final and they are fewer than wanted, more.
+        If it is final and they are fewer than wanted, more. If it is not, what comes next goes on.
         """
         process = before.fitted.noise_process
         if process is None or not self._is_alike(series, before):
             return self.fit_series(series, is_final)
         self.model = before.model
         outcome = _outcome(self, series.rows, before)
-        source, cap = self._problem(series, outcome).source(series.rows), outcome.learned.index_set.n_components
-        noise = process.autocovariance.scaled(_unit_ratio(self, series.rows, before))
-        series = self._with_levels(series, self._residuals(series, outcome, source, noise))
-        for _ in range(_MOST_ROUNDS):
+        source, cap = self._source(series, outcome), outcome.learned.index_set.n_components
+        ratio = _unit_ratio(self, series.rows, before)
+        noise = process.autocovariance.scaled(ratio)
+        if is_final:
+            series = self._with_levels(series, self._residuals(series, outcome, source, noise))
+        elif process.levels is not None:
+            series = replace(series, levels=replace(process.levels, variance=ratio * process.levels.variance))
+        for _ in range(_MOST_ROUNDS if is_final else 1):
             outcome, known = self._relearned(series, outcome, source, noise, search=False, cap=cap), noise
             residuals = self._residuals(series, outcome, source, noise)
             noise = self._estimated(series, residuals, noise.n_lags)

@@ -193,7 +193,7 @@ class RowSource:
     index_set : str or IndexSet
         What the user asked for: only an adaptive set moves.
     margin : float, default=1.25
-        How far the sums reach beyond a set.
+        How far the sums reach beyond a set; 1 for sums of the set alone.
     tolerance : float, optional
         Of the transforms.
     """
@@ -358,7 +358,7 @@ class RowSource:
             if self.statistics is not None:  # sets that take turns are then covered together
                 corner = np.maximum(corner, np.abs(self.statistics.covered()).max(axis=0))
             return from_frequencies(np.vstack([index_set.frequencies, corner]))
-        if self._index_set != "adaptive":
+        if self._index_set != "adaptive" or self._margin == 1.0:
             return index_set
         shorter = parameters
         for term in self._prior.terms:
