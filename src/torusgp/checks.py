@@ -77,12 +77,7 @@ def check_scale(values: Any, name: str, n_rows: int) -> NDArray[np.float64]:
 
 
 def _one_per_row(values: Any, name: str, n_rows: int) -> NDArray[np.float64]:
-    check_numbers(values, name)
-    try:
-        given = np.asarray(values)
-        array = np.asarray(None if given.dtype.kind == "c" else given, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name} must hold numbers, got {values!r}.") from None
+    array = to_floats(values, name)
     array = array[:, 0] if array.shape == (n_rows, 1) else array
     if array.shape not in ((), (n_rows,)):
         raise ValueError(f"{name} must hold one number for each of the {n_rows} rows, got the shape {array.shape}.")
@@ -118,10 +113,41 @@ def check_number(value: Any, name: str) -> float:
     return float(value)
 
 
+def check_share(value: Any, name: str) -> float:
+    """A number between zero and one as a float; else raise."""
+    if not is_real(value) or not 0 < value < 1:
+        raise ValueError(f"{name} must lie between 0 and 1, got {value!r}.")
+    return float(value)
+
+
+def check_output(output: Any, n_outputs: int) -> int:
+    """The number of a target, from zero on; else raise."""
+    is_whole = isinstance(output, int | np.integer) and not isinstance(output, bool)
+    if not is_whole or not 0 <= output < n_outputs:
+        raise ValueError(f"output must be one of {n_outputs} target(s), counted from 0, got {output!r}.")
+    return int(output)
+
+
+def to_floats(values: Any, name: str) -> NDArray[np.float64]:
+    """An array of floats, or an error that says what is none."""
+    check_numbers(values, name)
+    try:
+        given = np.asarray(values)
+        return np.asarray(None if given.dtype.kind == "c" else given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} must hold numbers, got {values!r}.") from None
+
+
 def check_flag(value: Any, name: str) -> None:
     """Raise if a switch is neither on nor off."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be True or False, got {value!r}.")
+
+
+def check_verbose(value: Any) -> None:
+    """Raise unless something says whether progress is printed, or takes lines of it."""
+    if not callable(value) and not isinstance(value, bool | int | np.integer | np.bool_):
+        raise ValueError(f"verbose must be a number or a function that takes lines of text, got {value!r}.")
 
 
 def check_size(values: Any, name: str) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.fuzz import archives, commands, functions, inputs, models, processes
+from tests.fuzz import archives, calls, commands, functions, inputs, models, processes, public
 from tests.fuzz.verdicts import FindingError
 
 # Share of the time of each kind.
@@ -32,14 +32,16 @@ KINDS = {
     "pairs": 1,
     "full disk": 1,
     "functions": 1,
+    "calls": 4,
+    "public": 3,
 }
 
 
 def make_attacks(folder):
     """Functions of a generator, by kind."""
-    for name in ("files", "commands", "processes"):
+    for name in ("files", "calls", "commands", "processes"):
         (folder / name).mkdir()
-    files = cache(lambda: archives.Files(folder / "files"))
+    files, actions = cache(lambda: archives.Files(folder / "files")), cache(lambda: public.actions(folder / "calls"))
     return {
         "models": models.case,
         "rows counted": models.counted,
@@ -52,6 +54,8 @@ def make_attacks(folder):
         "pairs": lambda rng: processes.paired(folder / "processes", rng),
         "full disk": lambda rng: processes.full_disk(folder / "processes", rng),
         "functions": functions.case,
+        "calls": lambda rng: calls.case(folder / "calls", rng),
+        "public": lambda rng: public.case(actions(), rng),
     }
 
 

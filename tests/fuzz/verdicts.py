@@ -9,7 +9,7 @@ CLEAR = (ValueError, TypeError, OSError, ImportError, MemoryError)
 # What Python and NumPy say of their own affairs, which tells a user nothing.
 OBSCURE = re.compile(
     r"has no attribute|object is not (iterable|callable|subscriptable)|could not be broadcast|broadcast together|"
-    r"unpack|out of bounds|unhashable|must be real number|ufunc|NoneType|need at least one array|zero-size array|"
+    r"unpack|out of bounds|unhashable|must be real number|ufunc|'NoneType'|need at least one array|zero-size array|"
     r"not supported between|unsupported operand|cannot be interpreted|invalid literal|array element with a sequence|"
     r"inhomogeneous|Singular matrix|only integers|bad operand|be normalized|truth value|empty sequence|"
     r"float\(\) argument|int\(\) argument|minlength|dimensions? of the array|all input arrays|cannot reshape"

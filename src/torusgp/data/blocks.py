@@ -59,11 +59,12 @@ class Blocks:
             noise_scale = frame[noise_scale] if isinstance(noise_scale, str) else noise_scale
         else:
             self.y_ndim = getattr(y, "ndim", 1)
-        if not is_dask(y):
-            raise SourceError(f"y must be a Dask collection like X, got {type(y).__name__}.")
+        given = {"X": X, "y": y, "sample_weight": sample_weight, "noise_scale": noise_scale}
+        for name, values in given.items():
+            if not is_dask(values) and (values is not None or name == "y"):
+                raise SourceError(f"{name} must be a Dask collection like X, got {type(values).__name__}.")
         self.n_inputs = len(self.names) if self.names is not None else X.shape[1] if X.ndim == 2 else 1
         self.n_outputs = 1 if self.y_ndim == 1 else len(y.columns) if hasattr(y, "columns") else y.shape[1]
-        given = {"X": X, "y": y, "sample_weight": sample_weight, "noise_scale": noise_scale}
         self.parts = _aligned({name: values for name, values in given.items() if values is not None})
         self.n_rows = None
 

@@ -150,8 +150,12 @@ class SufficientStatistics(StoredStatistics):
         >>> SufficientStatistics.from_source(chunks, tensor(2, 3), period=1.0).n_samples
         5000.0
         """
-        named = inputs is not None and all(isinstance(one, str) for one in inputs)
-        source = as_source(X, y, sample_weight, noise_scale, list(dict.fromkeys(inputs)) if named else None)
+        if inputs is not None and not np.iterable(inputs):
+            raise ValueError(f"inputs must be names or positions of columns, got {inputs!r}.")
+        names = None
+        if inputs is not None and all(isinstance(one, str) for one in inputs):
+            names = list(dict.fromkeys(inputs))
+        source = as_source(X, y, sample_weight, noise_scale, names)
         chosen = _input_positions(inputs, source, index_set.dimension)
         name = choose_backend(backend, index_set.frequencies, source.n_rows or _UNKNOWN_ROWS, device)
         empty = cls(

@@ -17,8 +17,8 @@ from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.fitting.fitter import Fit, Preliminary
 from torusgp.fitting.latent import LatentTorusGP
 from torusgp.fitting.likelihoods import check_likelihood
-from torusgp.fitting.prior import DERIVATIVE_NOISE
-from torusgp.kernels.checks import check_positive_array
+from torusgp.fitting.prior import DERIVATIVE_NOISE, NOISE
+from torusgp.fitting.problem import noise_variances
 from torusgp.kernels.index_sets import IndexSet
 from torusgp.kernels.kernel import TorusKernel
 from torusgp.kernels.resolve import restricted_period
@@ -27,7 +27,6 @@ from torusgp.kernels.resolve import restricted_period
 class FittedAttributes:
     """The fit of a regressor, and attributes that follow from it."""
 
-    likelihood: Any
     backend: Any
     n_threads: int | None
     noise_: ChangingNoise
@@ -35,6 +34,7 @@ class FittedAttributes:
     _fit: Fit | None
     _outcome: Preliminary
     y_ndim_: int
+    parameters_of_fit_: dict[str, Any]
 
     def forget(self) -> None:
         """Drop what an earlier fit has left, and note what the next one is asked for."""
@@ -87,9 +87,9 @@ class FittedAttributes:
         self
         """
         fit = self.fit_
-        given = check_positive_array(noise_variance, "noise_variance", max_ndim=1)
-        noise = np.broadcast_to(given, fit.fitted.n_outputs).copy()
-        self._fit = replace(fit, fitted=fit.fitted.with_noise_variance(noise))
+        noise = noise_variances(noise_variance, fit.fitted.n_outputs)
+        learned = replace(fit.learned, parameters=fit.learned.parameters.with_given(NOISE))  # as a file has it
+        self._fit = replace(fit, fitted=fit.fitted.with_noise_variance(noise), learned=learned)
         return self
 
     @property
@@ -149,7 +149,8 @@ class FittedAttributes:
         fitted = self.fitted_
         if isinstance(fitted, LatentTorusGP):
             return fitted.likelihood
-        return type(check_likelihood(self.likelihood))(fitted.expected_noise_variance)
+        # of the fit: parameters may have been set since
+        return type(check_likelihood(self.parameters_of_fit_["likelihood"]))(fitted.expected_noise_variance)
 
     @property
     def intercept_variance_(self) -> Any:

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from torusgp.checks import check_scale
+from torusgp.checks import check_count, check_scale
 from torusgp.estimators.correlated import continue_from, row_times
-from torusgp.estimators.predictions import Array, Predictions, check_quantiles
+from torusgp.estimators.predictions import Array, Predictions, check_quantiles, check_wanted
 from torusgp.estimators.refits import refit
 from torusgp.fitting.forecasts import SeriesForecast
 from torusgp.fitting.noise_process import NoiseProcess
@@ -85,9 +85,8 @@ class Forecasts(Predictions):
         cov : ndarray of shape (n_samples, n_samples)
             With ``return_cov``.
         """
-        if return_std and return_cov:
-            raise ValueError("return_std and return_cov cannot both be true: ask for one of them.")
-        if self.noise_process_ is None:
+        check_wanted(return_std, return_cov)
+        if self._rows_are_independent(time, noise_scale):
             return self.predict(X, return_std=return_std, return_cov=return_cov)  # type: ignore[call-overload]
         ahead, likelihood = self._ahead(X, time, noise_scale), self.likelihood_
         if return_cov:
@@ -114,7 +113,7 @@ class Forecasts(Predictions):
         -------
         ndarray of shape (n_samples, n_quantiles) or (n_samples, n_outputs, n_quantiles)
         """
-        if self.noise_process_ is None:
+        if self._rows_are_independent(time, noise_scale):
             return self.predict_quantiles(X, quantiles)
         wanted = check_quantiles(quantiles)
         mean, variance = self._ahead(X, time, noise_scale).mean_and_variance()
@@ -139,8 +138,9 @@ class Forecasts(Predictions):
         -------
         ndarray of shape (n_points, n_samples) or (n_points, n_outputs, n_samples)
         """
-        if self.noise_process_ is None:
+        if self._rows_are_independent(time, noise_scale):
             return self.sample_y(X, n_samples, random_state, include_noise=True)
+        check_count(n_samples, "n_samples")
         paths = self._ahead(X, time, noise_scale).sample(n_samples, check_random_state(random_state))
         return self._shaped(self.likelihood_.function(paths, 1.0), -2)
 
@@ -190,6 +190,15 @@ class Forecasts(Predictions):
             A copy.
         """
         return refit(self, X, y, sample_weight, noise_scale, exposure, time)
+
+    def _rows_are_independent(self, time: Any, noise_scale: Any) -> bool:
+        """Whether forecasts are predictions, for which nothing may be given that only a noise process can use."""
+        if self.noise_process_ is not None:
+            return False
+        for name, value in (("time", time), ("noise_scale", noise_scale)):
+            if value is not None:
+                raise ValueError(f"{name} is for correlated noise, and here rows are independent: leave it out.")
+        return True
 
     def _ahead(self, X: Any, time: Any, noise_scale: Any) -> SeriesForecast:
         points, process = self._points(X), self.noise_process_

@@ -9,13 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from torusgp.checks import check_scale
+from torusgp.checks import check_count, check_flag, check_scale, to_floats
 from torusgp.data.blocks import is_dask
 from torusgp.estimators.attributes import FittedAttributes
 from torusgp.estimators.passes import predict_blocks
 from torusgp.estimators.validation import check_points, row_scale
 from torusgp.fitting.latent import LatentTorusGP
-from torusgp.fitting.likelihoods import check_likelihood, skewed_values
+from torusgp.fitting.likelihoods import skewed_values
 
 Array = NDArray[np.float64]
 
@@ -29,7 +29,7 @@ class Predictions(FittedAttributes):
 
     def _scale(self, exposure: Any, points: NDArray[Any]) -> Any:
         """Exposures of points, or scales of their noise, as a column; one where there are none."""
-        scale = row_scale(check_likelihood(self.likelihood), None, exposure)
+        scale = row_scale(self.likelihood_, None, exposure)
         if hasattr(self, "noise_"):
             return self.noise_.scale(points)
         if scale is None:
@@ -40,6 +40,14 @@ class Predictions(FittedAttributes):
         fitted = self.fitted_
         is_skewed = isinstance(fitted, LatentTorusGP) and fitted.likelihood.is_skewed
         return fitted.information(points, variance) if is_skewed else None  # type: ignore[attr-defined]
+
+    def _observations(self, y: Any, n_points: int) -> Array:
+        """Values at points, with an axis of outputs."""
+        values = to_floats(y, "y")
+        shape = (n_points, self.fitted_.n_outputs)
+        if values.shape not in ((n_points,) if self.y_ndim_ == 1 else shape, shape):
+            raise ValueError(f"y must hold one value for each of {n_points} point(s) and output, got {values.shape}.")
+        return values.reshape(shape)
 
     def _squeeze_points(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         return values if self.y_ndim_ == 2 else values[..., 0]
@@ -107,8 +115,8 @@ class Predictions(FittedAttributes):
         cov : ndarray of shape (n_samples, n_samples) or (n_samples, n_samples, n_outputs)
             With ``return_cov``.
         """
-        if return_std and return_cov:
-            raise ValueError("return_std and return_cov cannot both be true: ask for one of them.")
+        check_wanted(return_std, return_cov)
+        check_flag(include_noise, "include_noise")
         if is_dask(X):
             return predict_blocks(self, X, return_std, return_cov, include_noise, exposure)
         points, fitted, likelihood = self._points(X), self.fitted_, self.likelihood_
@@ -148,6 +156,7 @@ class Predictions(FittedAttributes):
         std : ndarray of the same shape
             With ``return_std``.
         """
+        check_wanted(return_std)
         points = self._points(X)
         if not return_std:
             return self._squeeze_points(self.fitted_.mean(points))
@@ -179,6 +188,7 @@ class Predictions(FittedAttributes):
         ndarray of shape (n_samples, n_quantiles) or (n_samples, n_outputs, n_quantiles)
         """
         wanted = check_quantiles(quantiles)
+        check_flag(include_noise, "include_noise")
         points = self._points(X)
         mean, variance = self.fitted_.mean_and_variance(points)
         scale = self._scale(exposure, points)
@@ -203,9 +213,8 @@ class Predictions(FittedAttributes):
         ndarray of the shape of y
         """
         points, likelihood = self._points(X), self.likelihood_
-        y = np.asarray(y, dtype=float).reshape(len(points), -1)
-        if likelihood.needs_passes:
-            likelihood.check(y[:, 0])
+        y = self._observations(y, len(points))
+        likelihood.check(y)
         mean, variance = self.fitted_.mean_and_variance(points)
         scale, information = self._scale(exposure, points), self._information(points, variance)
         return self._squeeze_points(likelihood.log_predictive(y, mean, variance, scale, information))
@@ -229,7 +238,7 @@ class Predictions(FittedAttributes):
         ndarray of the shape of y
         """
         points = self._points(X)
-        y = np.asarray(y, dtype=float).reshape(len(points), -1)
+        y = self._observations(y, len(points))
         mean, variance = self.fitted_.mean_and_variance(points)
         scale, information = self._scale(exposure, points), self._information(points, variance)
         return self._squeeze_points(self.likelihood_.cumulative_predictive(y, mean, variance, scale, information))
@@ -273,8 +282,7 @@ class Predictions(FittedAttributes):
         cov : ndarray of shape (n_samples, n_terms, n_terms) or (n_samples, n_terms, n_terms, n_outputs)
             With ``return_cov``.
         """
-        if return_std and return_cov:
-            raise ValueError("return_std and return_cov cannot both be true: ask for one of them.")
+        check_wanted(return_std, return_cov)
         points, fitted = self._points(X), self.fitted_
         mean = self._squeeze_points(fitted.parts.mean(points))
         if not (return_std or return_cov):
@@ -315,6 +323,8 @@ class Predictions(FittedAttributes):
         -------
         ndarray of shape (n_points, n_samples) or (n_points, n_outputs, n_samples)
         """
+        check_count(n_samples, "n_samples")
+        check_flag(include_noise, "include_noise")
         points, random_state = self._points(X), check_random_state(random_state)
         values = self.fitted_.sample(points, n_samples, random_state)
         if include_noise:
@@ -345,6 +355,7 @@ class Predictions(FittedAttributes):
         -------
         ndarray of shape (n_points, n_terms, n_samples) or (n_points, n_terms, n_outputs, n_samples)
         """
+        check_count(n_samples, "n_samples")
         values = self.fitted_.parts.sample(self._points(X), n_samples, check_random_state(random_state))
         return values if self.y_ndim_ == 2 else values[:, :, 0]
 
@@ -370,6 +381,7 @@ class Predictions(FittedAttributes):
         std : ndarray of the same shape
             With ``return_std``.
         """
+        check_wanted(return_std)
         points, fitted = self._points(X), self.fitted_
         gradient = self._squeeze_points(fitted.gradient(points))
         if not return_std:
@@ -377,9 +389,20 @@ class Predictions(FittedAttributes):
         return gradient, self._squeeze_points(np.sqrt(fitted.gradient_variance(points)))
 
 
+def check_wanted(return_std: Any, return_cov: Any = False) -> None:
+    """Raise unless at most one of two switches is on."""
+    check_flag(return_std, "return_std")
+    check_flag(return_cov, "return_cov")
+    if return_std and return_cov:
+        raise ValueError("return_std and return_cov cannot both be true: ask for one of them.")
+
+
 def check_quantiles(quantiles: ArrayLike) -> Array:
     """Probabilities, or an error that names what they are instead."""
-    wanted = np.atleast_1d(np.asarray(quantiles, dtype=float))
+    try:
+        wanted = np.atleast_1d(np.asarray(quantiles, dtype=float))
+    except (TypeError, ValueError, OverflowError):
+        wanted = np.array([np.nan])
     if wanted.ndim != 1 or not ((wanted > 0) & (wanted < 1)).all():
         raise ValueError(f"quantiles must be probabilities between 0 and 1, got {quantiles!r}.")
     return wanted

@@ -7,6 +7,7 @@ from typing import Any
 
 from torusgp.estimators.correlated import fit_correlated
 from torusgp.estimators.noise import fit_changing_noise
+from torusgp.estimators.regressor_files import check_unchanged
 from torusgp.estimators.settings import make_fitter
 from torusgp.estimators.validation import check_fit_rows, row_scale
 from torusgp.fitting.likelihoods import check_likelihood
@@ -19,6 +20,10 @@ def refit(model: Any, X: Any, y: Any, sample_weight: Any, noise_scale: Any, expo
     likelihood, noise = check_likelihood(model.likelihood), check_noise(model.noise)
     in_time = None if isinstance(noise, WhiteNoise) else noise
     before, result = model.fit_, copy(model)
+    slopes = model.statistics_.derivatives
+    if slopes is not None and slopes.n_samples.any():
+        raise ValueError("refit takes rows alone, and this model was fitted with observed derivatives too: use fit.")
+    check_unchanged(model, "a refit goes on from there")
     is_known = in_time is None or (isinstance(in_time, CorrelatedNoise) and before.fitted.noise_process is not None)
     if not (can_refit(before, len(X)) and is_known):
         return result.fit(X, y, sample_weight, noise_scale, exposure, time=time)

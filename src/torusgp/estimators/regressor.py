@@ -15,7 +15,7 @@ from torusgp.estimators.families import FAMILIES, best_fit, check_comparable, is
 from torusgp.estimators.forecasts import Forecasts
 from torusgp.estimators.noise import fit_blocks_with_noise, fit_changing_noise, fit_source_with_noise
 from torusgp.estimators.passes import fit_blocks, fit_stream
-from torusgp.estimators.regressor_files import load_regressor, save_regressor
+from torusgp.estimators.regressor_files import check_unchanged, load_regressor, save_regressor
 from torusgp.estimators.settings import make_fitter, make_settings
 from torusgp.estimators.short_form import MOST_LINES, is_searched, resolve_kernel
 from torusgp.estimators.validation import (
@@ -351,6 +351,7 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
                 raise ValueError("partial_fit cannot learn the period of a Circle or Lattice: fit on some rows first.")
             self._outcome, self.statistics_ = fitter.first_statistics(rows)
         else:
+            check_unchanged(self, "the first rows were seen with others")
             model = self._outcome.model
             seen = None
             if observed.is_given:

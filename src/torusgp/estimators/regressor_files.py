@@ -14,7 +14,7 @@ from torusgp.estimators.short_form import DEFAULT_FAMILY
 from torusgp.fitting.changing_noise import ChangingNoise
 from torusgp.fitting.files import check_fit, fit_from_archive, fit_to_archive
 from torusgp.fitting.likelihoods import Likelihood, check_likelihood, likelihood_from_json, likelihood_to_json
-from torusgp.fitting.noise_models import WhiteNoise, noise_from_json, noise_to_json
+from torusgp.fitting.noise_models import WhiteNoise, check_noise, noise_from_json, noise_to_json
 from torusgp.storage.archives import decoding, load_archive, save_archive
 from torusgp.storage.serialisation import from_json, to_json
 
@@ -26,16 +26,18 @@ _TECHNICAL = ("n_threads", "verbose", "backend")  # parameters that say how, not
 def save_regressor(model: Any, path: Any, notes: Any = None) -> None:
     """Write a fitted regressor to a file, with notes that JSON can hold."""
     content, arrays = fit_to_archive(model.fit_)
-    changed = _differences(type(model)(**model.parameters_of_fit_), model)
-    if changed:
-        raise ValueError(
-            f"{', '.join(changed)} changed after the fit: a file would say other things than the model does. Fit "
-            "again, or set back what was changed."
-        )
+    check_unchanged(model, "a file would say other things than the model does")
     if hasattr(model, "noise_"):
         content["noise"], own = fit_to_archive(model.noise_.fit)
         arrays |= {f"{_NOISE}{name}": array for name, array in own.items()}
     save_archive(path, _KIND, _LAYOUT, {**content, **describe(model), "notes": notes}, arrays)
+
+
+def check_unchanged(model: Any, why: str) -> None:
+    """Raise if parameters are other than those of the fit."""
+    changed = _differences(type(model)(**model.parameters_of_fit_), model)
+    if changed:
+        raise ValueError(f"{', '.join(changed)} changed after the fit: {why}. Fit again, or set back what was changed.")
 
 
 def load_regressor(cls: Any, path: Any) -> Any:
@@ -95,7 +97,7 @@ def _to_stored(model: Any) -> Any:
     if isinstance(parameters["likelihood"], Likelihood):
         parameters["likelihood"] = likelihood_to_json(parameters["likelihood"])
     if not isinstance(parameters["noise"], str):
-        parameters["noise"] = noise_to_json(parameters["noise"])
+        parameters["noise"] = noise_to_json(check_noise(parameters["noise"]))
     return to_json(parameters)
 
 

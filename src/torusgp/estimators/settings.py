@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from torusgp.checks import check_count, check_flag
+from torusgp.checks import check_count, check_flag, check_verbose
 from torusgp.engine.backends import check_n_threads
 from torusgp.fitting.fitter import Fitter
 from torusgp.fitting.latent_fitter import LatentFitter
@@ -71,6 +71,7 @@ def make_settings(estimator: Any) -> Settings:
     noise = check_positive_array(estimator.noise_variance, "noise_variance", max_ndim=1)
     white = check_noise(getattr(estimator, "noise", "white"))
     verbose = estimator.verbose
+    check_verbose(verbose)
 
     def report(line: str) -> None:
         if callable(verbose):

@@ -129,7 +129,9 @@ def check_gradient_rows(estimator: Any, given: ObservedGradient, reset: bool) ->
     if check_likelihood(estimator.likelihood).name != "normal":
         raise ValueError(f"gradient is for likelihood='normal', got likelihood={estimator.likelihood!r}.")
     X = check_inputs(estimator, given.X, reset)
-    gradient = check_array(given.gradient, dtype=np.float64, ensure_all_finite="allow-nan", allow_nd=True)
+    check_numbers(given.gradient, "gradient")
+    options: dict[str, Any] = {"ensure_all_finite": "allow-nan", "allow_nd": True, "input_name": "gradient"}
+    gradient = check_array(given.gradient, dtype=np.float64, **options)
     if reset:
         estimator.y_ndim_ = gradient.ndim - 1
     ndim = estimator.y_ndim_ + 1

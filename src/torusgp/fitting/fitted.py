@@ -247,8 +247,8 @@ class FittedTorusGP:
         parameters, centre = self.parameters.with_value(NOISE, noise_variance), self.centre
         if centre is not None:  # the noise is known now
             is_noise = np.concatenate([np.full(int(parameters.entry(n).learned.sum()), n == NOISE) for n in parameters])
-            centre, parameters = centre[~is_noise], parameters.with_given(NOISE)
-        return replace(self, parameters=parameters, centre=centre, _predictors={})
+            centre = centre[~is_noise]
+        return replace(self, parameters=parameters.with_given(NOISE), centre=centre, _predictors={})
 
     def with_compute(self, compute: Compute) -> FittedTorusGP:
         """The same model, whose predictions are computed in another way."""

@@ -239,7 +239,8 @@ class Laplace:
 
     def latent(self, parameters: Parameters, index_set: IndexSet, weights: Array) -> Latent:
         """Function with these weights."""
-        return Latent(self.offset, index_set.frequencies, parameters.period, weights, self.units, self.compute)
+        period, sharing = parameters.period, self.prior.torus.sharing(parameters.period)
+        return Latent(self.offset, index_set.frequencies, period, weights, self.units, self.compute, sharing)
 
     def gather(self, empty: WorkingStatistics, likelihood: Likelihood, latent: Latent, safe: bool) -> WorkingSums:
         """Sums of a Newton step: one pass."""

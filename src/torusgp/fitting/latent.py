@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from torusgp.engine.backends import InputSpace
 from torusgp.engine.inference import LinearStatistics
 from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.fitting.likelihoods import Likelihood, Poisson
 from torusgp.fitting.rows import Compute, Rows
-from torusgp.kernels.product import to_phases
 
 Array = NDArray[np.float64]
 
@@ -92,6 +92,8 @@ class Latent:
         Means and spreads of plain columns.
     compute : Compute
         How values are computed.
+    sharing : Sharing, optional
+        Which axes share an input, for transforms of the inputs.
     """
 
     offset: float
@@ -100,14 +102,17 @@ class Latent:
     weights: Any = None
     units: Any = None
     compute: Compute = field(default_factory=Compute)
+    sharing: Any = None
 
     def __call__(self, rows: Rows) -> Array:
         """Values at rows."""
         if self.frequencies is None:
             return np.full(len(rows), self.offset)
-        predictor = self.compute.make_predictor(self.frequencies, None, len(rows))
+        space = None if self.sharing is None else InputSpace(self.sharing, self.period)
+        predictor = self.compute.make_predictor(self.frequencies, None, len(rows), space)
         n = 2 * len(self.frequencies) - 1
-        values = predictor.mean(to_phases(rows.X, self.period), self.weights[:n, None])[:, 0] + self.offset
+        points = predictor.locate(rows.X, self.period)
+        values = predictor.mean(points, self.weights[:n, None])[:, 0] + self.offset
         if rows.plain is not None:
             values += ((rows.plain - self.units[0]) / self.units[1]) @ self.weights[n:]
         return values

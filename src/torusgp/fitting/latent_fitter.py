@@ -70,6 +70,7 @@ def progress_of(fit: Fit) -> Progress | None:
         weights,
         fitted.statistics.plain_units(),
         fitted.compute,
+        fitted.prior.torus.sharing(fitted.parameters.period),
     )
     return Progress(fitted.parameters, fitted.index_set, fitted.likelihood, latent)
 

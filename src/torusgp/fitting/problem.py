@@ -22,6 +22,7 @@ from torusgp.fitting.prior import Prior, Spread
 from torusgp.fitting.rows import Compute, Rows, RowSource
 from torusgp.fitting.schedule import MAX_COMPONENTS, Schedule, first_columns
 from torusgp.fitting.selection import Selection
+from torusgp.kernels.checks import check_positive_array
 from torusgp.kernels.index_sets import IndexSet, from_frequencies, named_set
 from torusgp.kernels.resolve import Model
 from torusgp.kernels.sums import SumKernel
@@ -81,18 +82,16 @@ class Settings:
 
     def start(self, prior: Prior, period: NDArray[np.float64], spread: Spread) -> Parameters:
         """Where the parameters of a prior start, and what of them is learned within which bounds."""
-        noise = self.noise_variances(len(spread.typical_noise))
+        noise = noise_variances(self.noise_variance, len(spread.typical_noise))
         return prior.start(period, spread, self.learn, noise, self.noise_variance_bounds)
 
-    def noise_variances(self, n_outputs: int) -> NDArray[np.float64]:
-        """Given noise variances of the outputs, or an error if they are as many as other outputs would have."""
-        noise = np.asarray(self.noise_variance, dtype=float)
-        if noise.shape not in ((), (1,), (n_outputs,)):
-            raise ValueError(
-                f"noise_variance must be one number, or one for each of {n_outputs} target(s), got "
-                f"{self.noise_variance!r}."
-            )
-        return np.array(np.broadcast_to(noise, n_outputs))
+
+def noise_variances(given: Any, n_outputs: int) -> NDArray[np.float64]:
+    """Given noise variances of the outputs, or an error if they are as many as other outputs would have."""
+    noise = np.asarray(check_positive_array(given, "noise_variance", max_ndim=1), dtype=float)
+    if noise.shape not in ((), (1,), (n_outputs,)):
+        raise ValueError(f"noise_variance must be one number, or one for each of {n_outputs} target(s), got {given!r}.")
+    return np.array(np.broadcast_to(noise, n_outputs))
 
 
 class Problem:
@@ -318,5 +317,5 @@ def _spread(
 def _given_spread(model: Model, settings: Settings, n_outputs: int) -> Spread:
     """What the prior says of a single row: it does not vary, so it tells nothing of variances itself."""
     variance = sum(1.0 if term.variance is None else term.variance for term in model.terms)
-    noise = settings.noise_variances(n_outputs)
+    noise = noise_variances(settings.noise_variance, n_outputs)
     return Spread(variance + noise, noise, is_known=False)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import gaussian_filter, maximum_filter
 
+from torusgp.checks import check_count, to_floats
 from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.fitting.periods import find_period
@@ -276,16 +277,20 @@ def find_lattice(
     >>> np.round(found.lengths, 1)
     array([ 9.3, 11.2])
     """
-    values = np.asarray(image, dtype=float)
+    values = to_floats(image, "image")
     if values.ndim not in (2, 3) or 0 in values.shape:
         raise ValueError(
             f"image must have shape (n_rows, n_columns) or (n_rows, n_columns, n_channels), got {values.shape}."
         )
     if not (isinstance(strain_degree, int) and 0 <= strain_degree <= 8):
         raise ValueError(f"strain_degree must be an integer from 0 to 8, got {strain_degree!r}.")
+    if check_count(n_components, "n_components") < 5:
+        raise ValueError(
+            f"n_components must be 5 or more, a constant and a wave in each direction; got {n_components}."
+        )
     say = report or (lambda line: None)
     channels = values.reshape(*values.shape[:2], -1)
-    known = np.isfinite(channels).all(axis=2)
+    known: NDArray[np.bool_] = np.asarray(np.isfinite(channels).all(axis=2))
     if mask is not None:
         hidden = np.asarray(mask)
         if hidden.dtype != bool or hidden.shape != known.shape:

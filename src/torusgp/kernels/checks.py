@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from torusgp.checks import LARGEST, check_numbers
+from torusgp.checks import LARGEST, to_floats
 from torusgp.kernels.spectra import Heat, Matern, RationalQuadratic, Spectrum, SquaredExponential, TorusMatern
 
 FAMILIES: dict[str, Spectrum] = {
@@ -70,11 +70,7 @@ def check_period(period):
 
 def check_inputs(X, name, dimension):
     """Return inputs as an array of floats, or raise if they are not finite or have another shape."""
-    check_numbers(X, name)
-    try:
-        X = np.asarray(X, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must hold numbers, got {X!r}.") from None
+    X = to_floats(X, name)
     if X.ndim != 2 or X.shape[1] == 0 or (dimension is not None and X.shape[1] != dimension):
         wanted = "dimension" if dimension is None else dimension
         raise ValueError(f"{name} must have shape (n_samples, {wanted}), got {X.shape}.")

@@ -189,18 +189,21 @@ class TorusKernel:
         """Phases in radians, in [0, 2 pi], of inputs of shape (n_samples, n_inputs)."""
         if self._sum is None:
             return self._only("phases").phases(X)
-        check_numbers(X)
-        return to_phases(self._sum.coordinates(np.asarray(X)), self._sum.period)
+        return to_phases(self._sum.coordinates(self._inputs(X, "X")), self._sum.period)
 
     def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.float64]:
         """Exact Gram matrix between the rows of X and of Y, or of X and X; lines are lines here, not circles."""
         if self._sum is None:
             return self._only("__call__")(X, Y)
-        n_inputs = len(self._sum.torus.names)
-        numeric = not len(self._sum.torus.kinds("category"))
-        x = check_inputs(X, "X", n_inputs) if numeric else np.asarray(X)
-        y = x if Y is None else check_inputs(Y, "Y", n_inputs) if numeric else np.asarray(Y)
-        return self._sum.gram(x, y)
+        x = self._inputs(X, "X")
+        return self._sum.gram(x, x if Y is None else self._inputs(Y, "Y"))
+
+    def _inputs(self, X: ArrayLike, name: str) -> NDArray[Any]:
+        assert self._sum is not None
+        if len(self._sum.torus.kinds("category")):
+            check_numbers(X, name)
+            return np.asarray(X)
+        return check_inputs(X, name, len(self._sum.torus.names))
 
     def coefficients(self, frequencies: NDArray[np.int64]) -> NDArray[np.float64]:
         """Fourier coefficients of integer frequencies of shape (n_frequencies, dimension)."""

@@ -92,6 +92,7 @@ class ProductKernel:
 
     def resolve_dimension(self, dimension=None):
         """Return the dimension that the kernel and the argument agree on."""
+        check_count(dimension, "dimension", optional=True)
         own = self.dimension
         if own is not None and dimension is not None and own != dimension:
             raise ValueError(
@@ -125,7 +126,7 @@ class ProductKernel:
 
     def phases(self, X):
         """Phases in radians, in [0, 2 pi], of inputs of shape (n_samples, dimension)."""
-        return to_phases(X, self._known_period())
+        return to_phases(check_inputs(X, "X", self.dimension), self._known_period())
 
     def __call__(self, X, Y=None):
         """Exact Gram matrix between the rows of X and of Y, or of X and X."""

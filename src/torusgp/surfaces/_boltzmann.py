@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
+from torusgp.checks import is_real
 from torusgp.fitting.advice import advise
 from torusgp.surfaces._field import Array, Field
 
@@ -45,12 +46,14 @@ class _Ensemble:
     """Points of a grid with their Boltzmann weights."""
 
     def __init__(self, model: Any, temperature: float, output: int, sizes: Sequence[int] | None):
-        if not (np.isfinite(temperature) and temperature > 0):
+        if not (is_real(temperature) and 0 < temperature < np.inf):
             raise ValueError(f"temperature is kT in the units of the surface, a positive number; got {temperature!r}.")
         self.field, self.temperature = Field(model, output), float(temperature)
         domain = self.field.domain
-        self.sizes = tuple(sizes) if sizes is not None else self.field.sizes(_RESOLUTION, _MOST_POINTS)
-        if len(self.sizes) != domain.dimension or min(self.sizes) < 2:
+        given = sizes if sizes is not None else self.field.sizes(_RESOLUTION, _MOST_POINTS)
+        self.sizes = tuple(given) if np.iterable(given) else ()
+        are_whole = all(isinstance(one, int | np.integer) and one >= 2 for one in self.sizes)
+        if len(self.sizes) != domain.dimension or not are_whole:
             raise ValueError(f"sizes must be {domain.dimension} numbers of points, at least 2, got {sizes!r}.")
         self.points = domain.grid(self.sizes).reshape(-1, domain.dimension)
         mean, variance = self.field.fitted.mean_and_variance(self.points)
@@ -179,9 +182,9 @@ def free_energy(
 
 
 def _positions(inputs: int | str | Sequence[int | str], names: tuple[str, ...]) -> list[int]:
-    chosen = [inputs] if isinstance(inputs, int | str) else list(inputs)
+    chosen: list[Any] = list(inputs) if np.iterable(inputs) and not isinstance(inputs, str) else [inputs]
     found = [names.index(one) if isinstance(one, str) and one in names else one for one in chosen]
-    known = [one for one in found if isinstance(one, int) and 0 <= one < len(names)]
+    known = [one for one in found if isinstance(one, int) and not isinstance(one, bool) and 0 <= one < len(names)]
     if not known or known != found or len(set(known)) < len(known):
         raise ValueError(f"inputs must be some of {list(names)} or their positions, got {inputs!r}.")
     return known

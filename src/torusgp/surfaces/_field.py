@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from torusgp.checks import check_output
 from torusgp.engine.basis import columns as basis_columns
 from torusgp.engine.derivatives import Partials
 from torusgp.fitting.fitted import FittedTorusGP
@@ -91,8 +92,7 @@ class Field:
         if likelihood != "normal":
             raise ValueError(f"Surfaces are for likelihood='normal', got {likelihood!r}: its function has other units.")
         self.fitted: FittedTorusGP = getattr(model, "fitted_", model)
-        if not 0 <= output < self.fitted.n_outputs:
-            raise ValueError(f"output must be one of {self.fitted.n_outputs} targets, got {output!r}.")
+        check_output(output, self.fitted.n_outputs)
         self.output = output
         self.domain = _domain(self.fitted)
         torus, plain = self.fitted.prior.torus, [column.input for column in self.fitted.prior.columns]

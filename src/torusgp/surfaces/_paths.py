@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
+from torusgp.checks import to_floats
 from torusgp.fitting.curvature import log_covariance
 from torusgp.surfaces._field import Array, Field
 from torusgp.surfaces._stationary import StationaryPoint, StationaryPoints, find_stationary_points
@@ -174,7 +175,7 @@ class _Pass:
 
 
 def _nearest(field: Field, minima: list[StationaryPoint], wanted: StationaryPoint | ArrayLike) -> int:
-    position = wanted.position if isinstance(wanted, StationaryPoint) else np.asarray(wanted, dtype=float)
+    position = wanted.position if isinstance(wanted, StationaryPoint) else to_floats(wanted, "A point")
     if position.shape != (field.domain.dimension,):
         raise ValueError(f"A point has {field.domain.dimension} coordinates, got {wanted!r}.")
     return int(np.argmin([np.linalg.norm(field.domain.step(position, one.position)) for one in minima]))

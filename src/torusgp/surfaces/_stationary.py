@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from torusgp.checks import is_real
 from torusgp.surfaces._field import Array, Field
 
 _RESOLUTION = 16  # points of the grid for each oscillation
@@ -141,7 +142,7 @@ def find_stationary_points(model: Any, *, min_significance: float = 2.0, output:
     >>> np.round([minimum.position[0] for minimum in find_stationary_points(model).minima]) % 120
     array([60., 60., 60.])
     """
-    if not min_significance >= 0:
+    if not is_real(min_significance) or not min_significance >= 0:
         raise ValueError(f"min_significance must not be negative, got {min_significance!r}.")
     field = Field(model, output)
     starts, steps = _candidates(field)

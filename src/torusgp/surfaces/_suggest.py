@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from torusgp.checks import check_flag
 from torusgp.fitting.prior import derivative_noise_name
 from torusgp.surfaces._field import Array, Field
 from torusgp.surfaces._paths import MinimumEnergyPath
@@ -61,6 +62,7 @@ def suggest(
     """
     if not (isinstance(n, int | np.integer) and n >= 1):
         raise ValueError(f"n must be a positive number of points, got {n!r}.")
+    check_flag(with_gradient, "with_gradient")
     field = Field(model, output)
     domain = field.domain
     from scipy.stats import qmc  # slow to import

@@ -324,7 +324,8 @@ CYCLES = {
 def _resolve_cycles(cycles):
     known = ", ".join(map(repr, CYCLES))
     names = [] if isinstance(cycles, str) or not np.iterable(cycles) else list(cycles)
-    if not names or any(name not in list(CYCLES) for name in names) or len(set(names)) < len(names):
+    are_known = all(isinstance(name, str) and name in CYCLES for name in names)
+    if not names or not are_known or len(set(names)) < len(names):
         raise ValueError(f"cycles must be a sequence of some of {known}, each once, got {cycles!r}.")
     return [CYCLES[name] for name in names]
 

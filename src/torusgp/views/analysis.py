@@ -22,14 +22,14 @@ logarithm.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from torusgp.checks import check_count
+from torusgp.checks import check_count, check_flag, check_share, to_floats
 from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.libraries import require
 from torusgp.views.decomposition import Component, Decomposition
@@ -385,6 +385,7 @@ def effect(
     >>> bool(np.isclose(effect(model, [0, 1], joint=True)([[6.0, 1.0]])[0], model.predict([[6.0, 1.0]])[0]))
     True
     """
+    check_flag(joint, "joint")
     all_dimensions = _dimensions(model)
     chosen = _find_dimensions(dimensions, tuple(one.name for one in all_dimensions))
     own = tuple(all_dimensions[d] for d in chosen)
@@ -412,8 +413,7 @@ def _around(
     values: NDArray[np.float64], draws: NDArray[np.float64], coverage: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Values plus and minus the distance within which a share of the draws lies, within 0 and 1."""
-    if not 0 < coverage < 1:
-        raise ValueError(f"coverage must lie between 0 and 1, got {coverage!r}.")
+    check_share(coverage, "coverage")
     margin = np.quantile(np.abs(draws - values[..., None]), coverage, axis=-1)
     return np.maximum(values - margin, 0.0), np.minimum(values + margin, 1.0)
 
@@ -432,7 +432,7 @@ def _measures(dimensions: tuple[Dimension, ...]) -> dict[str, str]:
 
 def _find_dimensions(dimensions: Any, names: tuple[str, ...]) -> tuple[int, ...]:
     """Positions of dimensions that are given by position or name, in their order."""
-    given = [dimensions] if isinstance(dimensions, int | np.integer | str) else list(dimensions)
+    given = list(dimensions) if np.iterable(dimensions) and not isinstance(dimensions, str) else [dimensions]
     found = []
     for one in given:
         if isinstance(one, str) and names.count(one) == 1:
@@ -452,12 +452,15 @@ def _check_grid(grid: Any, n_points: int | None, dimensions: tuple[Dimension, ..
     if grid is None:
         if n_points is None:
             n_points = _LINE_POINTS if size == 1 else max(5, round(_GRID_POINTS ** (1 / size)))
+        check_count(n_points, "n_points")
         return tuple(one.grid(n_points) for one in dimensions)
     if n_points is not None:
         raise ValueError("grid and n_points cannot both be given.")
-    grid = (grid,) if size == 1 and np.ndim(grid) == 1 else grid
+    if not np.iterable(grid):
+        raise ValueError(f"grid must hold one vector for each of {size} dimensions, got {grid!r}.")
+    grid = (grid,) if size == 1 and np.ndim(cast(Any, grid)) == 1 else grid
     values = tuple(
-        to_levels(own) if one.kind == "category" and np.ndim(own) == 1 else np.asarray(own, dtype=float)
+        to_levels(own) if one.kind == "category" and np.ndim(own) == 1 else to_floats(own, "grid")
         for one, own in zip(dimensions, grid, strict=False)
     )
     if len(grid) != size or any(one.ndim != 1 for one in values):

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import ndtr
 
-from torusgp.checks import check_numbers
+from torusgp.checks import to_floats
 
 
 def mean_negative_log_loss(y_true, y_mean, y_std):
@@ -42,11 +42,7 @@ def mean_negative_log_loss(y_true, y_mean, y_std):
 
 def _to_numbers(values, name):
     """An array of numbers, of which there is one at least; else raise."""
-    check_numbers(values, name)
-    try:
-        array = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must hold numbers, got {values!r}.") from None
+    array = to_floats(values, name)
     if not array.size:
         raise ValueError(f"{name} must hold one number at least, got {values!r}.")
     return array

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from torusgp.checks import check_count, check_output
 from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.fitting.learning import Round
 from torusgp.views.analysis import sobol_indices
@@ -84,6 +85,8 @@ def selection_summary(model: TorusGPRegressor, *, output: int = 0, n_interaction
         raise ValueError(
             f"The index set of this model was not learned: index_set={model.index_set!r}. Fit with index_set='learned'."
         )
+    check_output(output, model.fitted_.n_outputs)
+    check_count(n_interactions, "n_interactions")
     orders = frequencies_by_order(model.fitted_)
     factor = 1.0 if learned.noise_factor is None else float(learned.noise_factor[output])
     if not orders:

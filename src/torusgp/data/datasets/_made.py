@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from torusgp.checks import check_flag, check_number, is_real, to_floats
 from torusgp.kernels.lattices import fold, reduced_basis
 
 _PLATE_LEVELS = (0.75, 0.2)  # grey of the metal and of the holes, before lighting
@@ -116,6 +117,9 @@ def make_perforated_plate(
     n_rows, n_columns = _check_shape(shape)
     _check_positive(spacing=spacing, radius=radius, softness=softness)
     _check_not_negative(noise_std=noise_std)
+    check_flag(colour, "colour")
+    for name, value in (("angle", angle), ("gradient", gradient), ("vignette", vignette)):
+        check_number(value, name)
     directions = np.radians(angle) + np.array([0.0, np.pi / 3])
     cell = spacing * np.column_stack([np.cos(directions), np.sin(directions)])
     pixels = np.stack(
@@ -167,10 +171,11 @@ def make_lattice_image(
     True
     """
     shape = _check_shape(shape)
-    cell = np.asarray(cell, dtype=float)
+    cell = to_floats(cell, "cell")
+    check_flag(hexagonal, "hexagonal")
     if cell.shape != (2, 2) or not np.isfinite(cell).all() or np.linalg.matrix_rank(cell) < 2:
         raise ValueError(f"cell must be two lattice vectors that are not parallel, got {cell.tolist()!r}.")
-    amplitudes = np.asarray(amplitudes, dtype=float)
+    amplitudes = to_floats(amplitudes, "amplitudes")
     if amplitudes.ndim != 1 or not amplitudes.any():
         raise ValueError(f"amplitudes must be a sequence of numbers, not all zero, got {amplitudes.tolist()!r}.")
     _check_not_negative(noise=noise)
@@ -204,19 +209,19 @@ def _distance_to_lattice(points, cell):
 
 
 def _check_shape(shape):
-    shape = tuple(shape)
-    if len(shape) != 2 or not all(isinstance(n, (int, np.integer)) and n > 0 for n in shape):
+    is_pair = np.iterable(shape) and len(shape := tuple(shape)) == 2
+    if not is_pair or not all(isinstance(n, (int, np.integer)) and n > 0 for n in shape):
         raise ValueError(f"shape must be two positive numbers of rows and columns, got {shape!r}.")
     return shape
 
 
 def _check_positive(**values):
     for name, value in values.items():
-        if not 0 < value < np.inf:
+        if not is_real(value) or not 0 < value < np.inf:
             raise ValueError(f"{name} must be a positive number, got {value!r}.")
 
 
 def _check_not_negative(**values):
     for name, value in values.items():
-        if not 0 <= value < np.inf:
+        if not is_real(value) or not 0 <= value < np.inf:
             raise ValueError(f"{name} must be zero or a positive number, got {value!r}.")

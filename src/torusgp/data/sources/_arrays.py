@@ -4,6 +4,7 @@ import mmap
 
 import numpy as np
 
+from torusgp.checks import check_count
 from torusgp.data.sources._base import Source, choose_rows, spread_parts
 from torusgp.data.sources._check import Checker
 from torusgp.data.sources._chunk import CHUNK_ROWS, SourceError, joined
@@ -30,6 +31,8 @@ class ArraySource(Source):
         if len(columns) and all(isinstance(name, str) for name in columns):
             self.names = tuple(columns)
         given = {"X": X, "y": y, "sample_weight": sample_weight, "noise_scale": noise_scale}
+        if X is None or y is None:
+            raise SourceError(f"{'X' if X is None else 'y'} is needed: it was given as None.")
         self._arrays = {name: _to_array(array) for name, array in given.items() if array is not None}
         shapes = {name: tuple(array.shape) for name, array in self._arrays.items()}
         if len(shapes["X"]) != 2:
@@ -76,6 +79,7 @@ class ArraySource(Source):
 
     def sample(self, n_rows):
         """Rows from all over the arrays."""
+        check_count(n_rows, "n_rows")
         checker = Checker(self.names)
         if isinstance(self._arrays["X"], np.ndarray):
             return self._take(checker, choose_rows(self.n_rows, n_rows), ", a sample")
@@ -109,7 +113,10 @@ def _to_array(values):
     """What can be sliced, as it is; frames and lists as arrays."""
     if hasattr(values, "shape") and hasattr(values, "__getitem__") and not hasattr(values, "iloc"):
         return values
-    return np.asarray(values)
+    try:
+        return np.asarray(values)
+    except ValueError as error:  # rows of several lengths
+        raise SourceError(f"Rows must be as long as each other to be an array, got {type(values).__name__}.") from error
 
 
 def _chunk_rows(array):

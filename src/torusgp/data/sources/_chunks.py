@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from torusgp.checks import check_count
 from torusgp.data.sources._base import Source, choose_rows
 from torusgp.data.sources._check import Checker
 from torusgp.data.sources._chunk import CHUNK_ROWS, SourceError, joined
@@ -23,7 +24,9 @@ class ChunkSource(Source):
     """
 
     def __init__(self, chunks, n_rows=None):
-        self._chunks, self.n_rows = chunks, n_rows
+        if not (callable(chunks) or np.iterable(chunks)):
+            raise SourceError(f"chunks must be an iterable of (X, y) or a function that opens one, got {chunks!r}.")
+        self._chunks, self.n_rows = chunks, check_count(n_rows, "n_rows", optional=True)
         self._started = False
         self._rest = self._open()
         first = next(self._rest, None)  # shows names and shapes
@@ -74,6 +77,7 @@ class ChunkSource(Source):
         """Some of the first rows; they are kept for the pass that follows."""
         if self._started:
             raise SourceError("A sample has to be drawn before the chunks are read.")
+        check_count(n_rows, "n_rows")
         while sum(map(len, self._head)) < n_rows:
             following = next(self._rest, None)
             if following is None:

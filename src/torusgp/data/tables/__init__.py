@@ -18,7 +18,7 @@ from torusgp.data.tables._files import (
     read_without_loss,
     to_text_file,
 )
-from torusgp.data.tables._numbers import comma_column, holds_numbers, numeric_column
+from torusgp.data.tables._numbers import check_decimal, comma_column, holds_numbers, numeric_column
 from torusgp.data.tables._text import TEXT_SUFFIXES, TextFile, import_pandas, is_text
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "TableError",
     "TextFile",
     "as_written",
+    "check_decimal",
     "checked_column",
     "comma_column",
     "complete_rows",

@@ -95,7 +95,7 @@ def holds_numbers(frame, name):
 
 def check_decimal(decimal):
     """Raise if a decimal separator is unknown."""
-    if decimal not in (AUTO, ".", ","):
+    if not isinstance(decimal, str) or decimal not in (AUTO, ".", ","):
         raise ValueError(f"decimal (--decimal) must be a point, a comma or 'auto', got {decimal!r}.")
 
 

@@ -96,7 +96,7 @@ def choose_backend(backend, frequencies, n_samples, device=None, space=None, ext
     -------
     str
     """
-    if backend not in ("auto", *BACKENDS):
+    if not isinstance(backend, str) or backend not in ("auto", *BACKENDS):
         raise ValueError(f"backend must be 'auto', {', '.join(map(repr, BACKENDS))}, got {backend!r}.")
     if device is not None and backend in ("dense", *TRANSFORMS):
         raise ValueError(
@@ -166,7 +166,7 @@ def make_sums(name, frequencies, n_outputs, tolerance, n_threads, device=None, p
         from torusgp.engine.backends._torch import TorchSums
 
         return TorchSums(frequencies, n_outputs, device, precision)
-    if precision != "float64":
+    if not isinstance(precision, str) or precision != "float64":
         raise ValueError(f"precision={precision!r} needs backend='torch': backend={name!r} sums in 'float64'.")
     if name == "dense":
         return GramSums(frequencies, n_outputs)

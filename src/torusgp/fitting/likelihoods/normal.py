@@ -108,13 +108,17 @@ class LogNormal(Normal):
 
     def to_latent(self, y: Array) -> Array:
         """Logarithms, or an error if some target is not positive."""
+        self.check(y)
+        return np.log(y)
+
+    def check(self, y: Array, first_row: int = 0) -> None:
+        """Targets are positive."""
         if not (y > 0).all():
             row = int(np.argmin((y > 0).reshape(len(y), -1).all(axis=1)))
             raise ValueError(
-                f"likelihood='log_normal' needs positive targets, but row {row} has {np.min(y[row]):.6g}: use "
-                "likelihood='normal', or leave such rows out."
+                f"likelihood='log_normal' needs positive targets, but row {first_row + row} has {np.min(y[row]):.6g}: "
+                "use likelihood='normal', or leave such rows out."
             )
-        return np.log(y)
 
     def function(self, f: Array, scale: Any = 1.0) -> Array:
         """Exponentials."""
@@ -143,8 +147,9 @@ class LogNormal(Normal):
     def cumulative_predictive(
         self, y: Array, mean: Array, variance: Array, scale: Any = 1.0, information: Any = None
     ) -> Array:
-        """Normal probability of the logarithm."""
-        return super().cumulative_predictive(np.log(y), mean, variance, scale)
+        """Normal probability of the logarithm; none of these is up to zero or less."""
+        with np.errstate(divide="ignore"):
+            return super().cumulative_predictive(np.log(np.maximum(y, 0.0)), mean, variance, scale)
 
     def log_predictive(
         self, y: Array, mean: Array, variance: Array, scale: Any = 1.0, information: Any = None

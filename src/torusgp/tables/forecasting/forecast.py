@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from torusgp.tables.forecasting.quantiles import quantile_name
+from torusgp.tables.forecasting.quantiles import quantile_name, quantile_names
 
 Array = NDArray[np.float64]
 
@@ -192,7 +192,7 @@ def check_levels(quantiles: Sequence[float]) -> tuple[float, ...]:
     -------
     tuple of float
     """
-    names = [quantile_name(one) for one in quantiles]
+    names = quantile_names(quantiles)
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise ValueError(f"The quantile {twice[0]} is given twice.")

@@ -16,7 +16,7 @@ from torusgp.fitting.noise_process import MOST_ROWS
 from torusgp.tables.forecasting import Horizon, Timeline
 from torusgp.tables.forecasting.backtest import Backtest, HorizonScores, horizon_groups
 from torusgp.tables.forecasting.naive import SeasonalNaive, season_steps, step_numbers
-from torusgp.tables.forecasting.quantiles import quantile_name
+from torusgp.tables.forecasting.quantiles import quantile_name, quantile_names
 from torusgp.tables.models._predictions import Predictions, forecast_arguments, predict_rows
 from torusgp.tables.models._words import word
 from torusgp.tables.reading import TableError, to_moment
@@ -44,6 +44,7 @@ def backtest_rows(table, rows, horizon, origins, every, refit, quantiles, n_jobs
     every = horizon if every is None else Horizon.parse(every)
     folds = make_folds(rows.order, horizon, origins, every)
     groups = group_folds(folds, rows.order, refit)
+    quantile_names(quantiles)
     levels = tuple(quantiles)
     model = clone(table)
     model.inputs_ = table.inputs_
@@ -145,9 +146,10 @@ def make_folds(order, horizon, origins, every):
             raise ValueError(f"A backtest has several horizons: give a number of rows or a span, not {one.text!r}.")
     order = order.reset_index(drop=True)
     moments = order.drop_duplicates().reset_index(drop=True)
-    if isinstance(origins, bool | np.bool_):
+    is_number = isinstance(origins, int | np.integer) and not isinstance(origins, bool)
+    if not is_number and (isinstance(origins, str) or not np.iterable(origins)):
         raise ValueError(f"origins must be a number or a list of times, got {origins!r}.")
-    if isinstance(origins, int | np.integer):
+    if is_number:
         known = _last_origins(moments, horizon, int(origins), every)
     else:
         known = sorted(to_moment(origin, order) for origin in origins)

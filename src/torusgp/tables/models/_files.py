@@ -86,7 +86,7 @@ def to_notes(table, notes):
         "evaluation": None if table.evaluation_ is None else to_plain(table.evaluation_.to_json()),
         "summary": summary,
         "record": None if table.record_ is None else table.record_.to_json(),
-        "notes": notes or {},
+        "notes": {} if notes is None else notes,
     }
 
 

@@ -11,11 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.fitting.schedule import limited_blas
-from torusgp.tables.forecasting import quantile_name
+from torusgp.tables.forecasting.quantiles import quantile_names
 from torusgp.tables.models._backtesting import backtest_rows
 from torusgp.tables.models._forecasting import forecast_table
 from torusgp.tables.models._inputs import TableInputs
 from torusgp.tables.models._page import write_page
+from torusgp.tables.models._parameters import check_reading
 from torusgp.tables.models._predictions import predict_rows
 from torusgp.tables.models._rows import TABLE, Rows, find_complete, numbered, read_noise, to_table, unless_input
 from torusgp.tables.models._summary import summarise
@@ -63,7 +64,7 @@ class FittedTable(BaseEstimator):
         """
         import pandas
 
-        names = [quantile_name(quantile) for quantile in quantiles]
+        names = quantile_names(quantiles)
         frame, source = to_table(frame, source)
         rows, complete = self._read_inputs(frame, source)
         predicted = predict_rows(self, rows, quantiles)
@@ -228,10 +229,11 @@ class FittedTable(BaseEstimator):
         -------
         self
         """
-        given = {"decimal": decimal, "date_format": date_format}
+        given = {"decimal": decimal, "date_format": date_format, "drop_missing": drop_missing}
         changes = {name: value for name, value in given.items() if value is not None}
-        self.inputs_ = replace(self.inputs_, **changes)
-        return self.set_params(**changes, **({} if drop_missing is None else {"drop_missing": drop_missing}))
+        check_reading(**{name: changes.get(name, getattr(self, name)) for name in given})
+        self.inputs_ = replace(self.inputs_, **{name: one for name, one in changes.items() if name != "drop_missing"})
+        return self.set_params(**changes)
 
     # What was learned --------------------------------------------------------------------------------------------
 

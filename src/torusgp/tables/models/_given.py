@@ -42,6 +42,9 @@ def check_period(column: str, period: Any) -> Any:
 def known_circles(periods: Any, family: str) -> dict[str, list[Circle]]:
     """Circles of columns with known or unknown periods, from a dictionary or pairs."""
     found: dict[str, list[Circle]] = {}
+    are_pairs = periods is None or hasattr(periods, "items") or _are_pairs(periods)
+    if not are_pairs:
+        raise ValueError(f"periods must name columns and their periods, as in {{'hour': 24}}, got {periods!r}.")
     for column, given in [] if periods is None else list(periods.items() if hasattr(periods, "items") else periods):
         several = not isinstance(given, str) and np.iterable(given)
         for period in given if several else [given]:
@@ -51,6 +54,11 @@ def known_circles(periods: Any, family: str) -> dict[str, list[Circle]]:
                 raise ValueError(f"Column {column!r} is given the period {circle.period:g} twice.")
             known.append(circle)
     return found
+
+
+def _are_pairs(periods: Any) -> bool:
+    is_some = np.iterable(periods) and not isinstance(periods, str | bytes)
+    return is_some and all(isinstance(one, tuple | list) and len(one) == 2 for one in periods)
 
 
 def listed_names(inputs: Any) -> list[str] | None:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from torusgp.checks import is_real
 from torusgp.tables.models._words import word
 from torusgp.tables.reading import to_moment
 
@@ -41,7 +42,7 @@ def hold_out(n_rows, order, fraction=0.2, start=None, random_state=0):
                 f"{order.name!r}: it goes from {order.min()} to {order.max()}."
             )
         return held, f"from {start} on"
-    if not 0 < fraction < 1:
+    if not is_real(fraction) or not 0 < fraction < 1:
         raise ValueError(f"The share of rows to hold out must be between 0 and 1, got {fraction!r}.")
     n_held = max(1, round(fraction * n_rows))
     if order is None:

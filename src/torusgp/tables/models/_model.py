@@ -5,6 +5,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 
+from torusgp.checks import check_flag
 from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.fitting.schedule import limited_blas
 from torusgp.tables.forecasting import Timeline
@@ -13,7 +14,7 @@ from torusgp.tables.models._choice import Options, choose_inputs
 from torusgp.tables.models._files import from_notes, load_regressor, to_notes
 from torusgp.tables.models._fitted import FittedTable
 from torusgp.tables.models._holdout import hold_out
-from torusgp.tables.models._parameters import check_parameters
+from torusgp.tables.models._parameters import check_options, check_parameters
 from torusgp.tables.models._predictions import predict_rows
 from torusgp.tables.models._record import HIGH, LOW, make_record
 from torusgp.tables.models._regressors import fit_regressor
@@ -276,6 +277,7 @@ class TableModel(FittedTable):
         -------
         self
         """
+        check_flag(refit, "refit")
         with _restored_on_failure(self):
             frame, source = to_table(frame, source)
             rows = self._read(frame, source)
@@ -310,6 +312,7 @@ class TableModel(FittedTable):
     def _read(self, frame, source):
         """Checked rows, in order."""
         frame = numbered(frame, source)
+        check_options(self)
         inputs = choose_inputs(self._options(), frame, source)
         check_parameters(self, inputs)
         y = inputs.read_numbers(frame, self.target, source)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from torusgp.checks import check_flag
 from torusgp.storage.files import check_places, write_together
 from torusgp.tables.models._ahead import forecast_ahead
 from torusgp.tables.models._predictions import predict_rows
@@ -65,6 +66,8 @@ def _horizons(table):
 
 def _compared(table, frame, source, new_rows):
     """Summary and record with the rows of a table in place of those held out."""
+    if new_rows is not None:
+        check_flag(new_rows, "new_rows")
     rows = table._read_targets(frame, source)
     if rows.order is None and table.inputs_.time is not None:
         columns = table.inputs_.read(frame, source)

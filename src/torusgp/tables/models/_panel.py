@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from torusgp.checks import check_count
 from torusgp.storage.archives import load_archive, save_archive
 from torusgp.tables.models._files import PANEL, is_panel
 from torusgp.tables.models._model import TableModel
@@ -71,6 +72,10 @@ class PanelModel(BaseEstimator):
 
     def _fit_each(self, frame, source, options):
         frame, source = to_table(frame, source)
+        if not isinstance(self.by, str):
+            raise ValueError(f"by must be the name of a column, got {self.by!r}.")
+        if not (isinstance(self.n_jobs, int) and self.n_jobs == -1):
+            check_count(self.n_jobs, "n_jobs", optional=True)
         if self.by == self.model.target:
             raise ValueError(f"Column {self.by!r} is the target, so there cannot be a model for each of its values.")
         parts = self._split(numbered(frame, source), source)

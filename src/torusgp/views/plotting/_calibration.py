@@ -4,6 +4,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
+from torusgp.checks import check_output, to_floats
 from torusgp.views.plotting._base import OKABE_ITO, new_axes, to_rows
 
 _INSIDE = 1e-16, 1 - 1e-16  # probabilities whose normal quantiles are finite
@@ -62,7 +63,7 @@ class CalibrationDisplay:
 
     @classmethod
     def _from_residuals(cls, scores, levels):
-        nominal = np.asarray(_LEVELS if levels is None else levels, dtype=float)
+        nominal = to_floats(_LEVELS if levels is None else levels, "levels")
         if nominal.ndim != 1 or not ((nominal > 0) & (nominal < 1)).all():
             raise ValueError(f"levels must be numbers between 0 and 1, got {levels!r}.")
         needed = np.sort(2 * ndtr(np.abs(scores)) - 1)  # the interval that just reaches each observation
@@ -140,7 +141,10 @@ def quantile_residuals(estimator, X, y, output):
     of at most it, always in the same way.
     """
     likelihood = getattr(estimator, "likelihood_", None)
-    y = np.asarray(y, dtype=float)
+    y = to_floats(y, "y")
+    if np.shape(X)[:1] != y.shape[:1] or y.ndim not in (1, 2):
+        raise ValueError(f"y must have one row for each row of X, got shapes {np.shape(X)} and {y.shape}.")
+    check_output(output, y.shape[1] if y.ndim == 2 else 1)
     if likelihood is None or likelihood.name == "normal":
         mean, std = estimator.predict(X, return_std=True)
         y, mean, std = (values if values.ndim == 1 else values[:, output] for values in (y, mean, std))

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from torusgp.checks import check_count
 from torusgp.kernels.index_sets import IndexSet
 from torusgp.views.plotting._base import OKABE_ITO, new_axes
 
@@ -36,7 +37,8 @@ class KernelApproximationDisplay:
     Examples
     --------
     >>> from torusgp import TorusKernel
-    >>> from torusgp.kernels.index_sets import euclidean
+    >>> from torusgp.checks import check_count
+    from torusgp.kernels.index_sets import euclidean
     >>> kernel = TorusKernel(length_scale=[0.5, 1.0], period=[24.0, 7.0])
     >>> display = KernelApproximationDisplay.from_kernel(kernel, euclidean(2, 5))
     >>> bool(abs(display.error).max() <= display.truncation_error + 1e-12)
@@ -83,6 +85,7 @@ class KernelApproximationDisplay:
             raise ValueError(
                 f"direction must be {index_set.dimension} integers, not all zero, got {direction.tolist()!r}."
             )
+        check_count(n_points, "n_points")
         turns = np.linspace(-0.5, 0.5, n_points)
         X = np.multiply.outer(turns, direction @ kernel.cell(index_set.dimension))
         frequencies = index_set.frequencies

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from torusgp.checks import check_count, check_output
 from torusgp.views.dimensions import to_levels
 from torusgp.views.plotting._base import import_pyplot, name_function, to_regressor
 from torusgp.views.plotting._functions import draw_function, draw_map, map_styles, set_axis
@@ -107,6 +108,11 @@ class PartsDisplay:
         """
         estimator = to_regressor(estimator)
         fitted = estimator.fitted_
+        check_count(n_points, "n_points", optional=True)
+        check_output(output, fitted.n_outputs)
+        for name, value in (("names", names), ("terms", terms)):
+            if value is not None and (not np.iterable(value) or not all(isinstance(one, str) for one in value)):
+                raise ValueError(f"{name} must be names, got {value!r}.")
         names = fitted.prior.torus.names if names is None else tuple(names)
         if len(names) != len(fitted.prior.torus.names):
             raise ValueError(f"names must be {len(fitted.prior.torus.names)}, one for each input, got {names!r}.")

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 from scipy.special import ndtri
 
+from torusgp.checks import check_count, check_share, to_floats
 from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.views.plotting._base import OKABE_ITO, new_axes, to_regressor, to_rows
 
@@ -114,17 +115,27 @@ class PredictionDisplay:
             estimator = to_regressor(estimator)
         else:
             estimator, X, y = to_rows(estimator, X, y)
-        if not 0 < coverage < 1:
-            raise ValueError(f"coverage must lie between 0 and 1, got {coverage!r}.")
+        check_share(coverage, "coverage")
+        check_count(n_points, "n_points", optional=True)
         X = None if X is None else np.asarray(X)
+        if X is not None and X.ndim != 2:
+            raise ValueError(f"X must have two axes, rows and inputs; its shape is {X.shape}.")
         n_features = estimator.n_features_in_
         positions, names = _resolve_features(estimator, features)
         if limits is None:
             limits = [_default_limits(estimator, X, j) for j in positions]
-        limits = np.broadcast_to(np.asarray(limits, dtype=float), (len(positions), 2))
+        limits = to_floats(limits, "limits")
+        if limits.shape not in ((2,), (len(positions), 2)):
+            raise ValueError(
+                f"limits must be two numbers for each of {len(positions)} input(s), got {limits.tolist()!r}."
+            )
+        limits = np.broadcast_to(limits, (len(positions), 2))
         size = n_points or (400 if len(positions) == 1 else 120)
         grid = tuple(np.linspace(low, high, size) for low, high in limits)
-        held = [_default_value(estimator, X, j) for j in range(n_features)] if at is None else list(at)
+        held = [_default_value(estimator, X, j) for j in range(n_features)] if at is None else at
+        if not np.iterable(held) or isinstance(held, str | bytes):
+            raise ValueError(f"at must hold {n_features} values, one for each input, got {at!r}.")
+        held = list(held)
         if len(held) != n_features:
             raise ValueError(f"at must hold {n_features} values, one for each input, got {len(held)}.")
         is_numeric = all(isinstance(value, int | float | np.number) for value in held)
@@ -225,12 +236,13 @@ def _resolve_features(estimator, features):
     known = list(getattr(estimator, "feature_names_in_", []))
     if features is None:
         features = tuple(range(min(2, n_features)))
-    if isinstance(features, (int, np.integer, str)):
-        features = (features,)
+    features = tuple(features) if np.iterable(features) and not isinstance(features, str) else (features,)
     positions = []
     for one in features:
         if isinstance(one, str) and one not in known:
             raise ValueError(f"features holds {one!r}, but the inputs are {known or 'without names'}.")
+        if not isinstance(one, str | int | np.integer):
+            raise ValueError(f"features must be names or positions of inputs, got {one!r}.")
         positions.append(known.index(one) if isinstance(one, str) else int(one))
     if (
         len(positions) not in (1, 2)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from torusgp.checks import check_output
 from torusgp.engine.inference import evidence
 from torusgp.views.plotting._base import OKABE_ITO, new_axes, to_regressor
 
@@ -67,6 +68,7 @@ class SpectrumDisplay:
         """
         estimator = to_regressor(estimator)
         fitted = estimator.fitted_
+        check_output(output, fitted.n_outputs)
         n_fourier = fitted.n_fourier  # plain columns come after these, and have no frequency
         prior, noise = fitted.prior_variances[:, output], fitted.noise_variance[output]
         posterior = evidence(fitted.linear, prior, noise, output)

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from torusgp.checks import check_count
+from torusgp.kernels.checks import check_inputs
 from torusgp.surfaces._field import Field
 from torusgp.views.plotting._base import OKABE_ITO, new_axes, to_regressor
 
@@ -83,11 +85,12 @@ class SurfaceDisplay:
         domain = field.domain
         if domain.dimension != 2 or np.count_nonzero(domain.cell - np.diag(np.diag(domain.cell))):
             raise ValueError(f"A surface of two circles or lines is drawn, got inputs {list(field.names)}.")
+        check_count(n_points, "n_points")
         sizes = np.diag(domain.cell)
         grid = tuple(low + size * np.linspace(0, 1, n_points) for low, size in zip(domain.origin, sizes, strict=True))
         first, second = np.meshgrid(*grid)
         values = field.value(np.column_stack([first.ravel(), second.ravel()])).reshape(first.shape)
-        observed = None if X is None else domain.wrap(np.asarray(X, dtype=float))
+        observed = None if X is None else domain.wrap(check_inputs(X, "X", 2))
         periods = tuple(np.where(domain.is_periodic, sizes, np.nan))
         return cls(grid, values, field.names, points, tuple(paths), observed, periods)
 

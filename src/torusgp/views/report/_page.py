@@ -38,7 +38,7 @@ def render_page(subject: Subject, title: str | None = None) -> str:
     script = _asset("script.js")
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode()
     return _template("page.html.jinja").render(
-        title=title or f"{'Model' if subject.future is None else 'Forecast'} of {found.target}",
+        title=title if title is not None else f"{'Model' if subject.future is None else 'Forecast'} of {found.target}",
         found=found,
         opening=opening(subject),
         drivers=shares_section(subject),

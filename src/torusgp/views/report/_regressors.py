@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
+from torusgp.checks import check_output, to_floats
 from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.storage.files import check_places, write_together
 from torusgp.views.findings import Findings
@@ -78,6 +79,9 @@ def write_report(
     check_is_fitted(model, "statistics_")
     if (X is None) != (y is None):
         raise ValueError(f"X and y must be given together, got {'y' if X is None else 'X'} alone.")
+    check_output(output, model.fitted_.n_outputs)
+    if input_units is not None and not isinstance(input_units, Mapping):
+        raise ValueError(f"input_units must be a dictionary of units by input, got {input_units!r}.")
     path = Path(path)
     check_places([path])
     target = str(getattr(y, "name", None) or "target") if target is None else target
@@ -90,9 +94,9 @@ def write_report(
 
 def _evaluate(model: TorusGPRegressor, X: Any, y: Any, output: int) -> tuple[Scores, Record]:
     """How predictions fare on rows, and these rows."""
-    observed = np.asarray(y, dtype=float)
-    n_outputs = len(np.atleast_1d(model.noise_variance_))
-    if observed.ndim not in (1, 2) or observed.reshape(len(observed), -1).shape != (len(X), n_outputs):
+    observed = to_floats(y, "y")
+    n_outputs = model.fitted_.n_outputs
+    if observed.shape not in ((len(X), n_outputs), (len(X),) if n_outputs == 1 else ()):
         raise ValueError(
             f"y must have {n_outputs} target(s) of each row of X, as the model was fitted to; got shapes "
             f"{np.shape(X)} and {observed.shape}."
