@@ -4,7 +4,7 @@ import pytest
 
 from tests.fuzz.__main__ import KINDS, attack
 
-CASES = {"models": 5, "mutated files": 100, "crafted files": 60, "commands": 60, "functions": 60}
+CASES = {"models": 5, "mutated files": 100, "crafted files": 60, "commands": 60, "functions": 60, "public": 100}
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("kills", "pairs", "full disk")])
