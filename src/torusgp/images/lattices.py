@@ -285,9 +285,7 @@ def find_lattice(
     if not (isinstance(strain_degree, int) and 0 <= strain_degree <= 8):
         raise ValueError(f"strain_degree must be an integer from 0 to 8, got {strain_degree!r}.")
     if check_count(n_components, "n_components") < 5:
-        raise ValueError(
-            f"n_components must be 5 or more, a constant and a wave in each direction; got {n_components}."
-        )
+        raise ValueError(f"n_components must be 5 or more for a lattice of two directions, got {n_components}.")
     say = report or (lambda line: None)
     channels = values.reshape(*values.shape[:2], -1)
     known: NDArray[np.bool_] = np.asarray(np.isfinite(channels).all(axis=2))
