@@ -1,6 +1,6 @@
 """Checks of the parameters of a model of a table."""
 
-import numpy as np
+from collections.abc import Sequence, Set
 
 from torusgp.checks import check_count, check_flag, check_verbose
 from torusgp.data.tables import check_decimal
@@ -31,7 +31,7 @@ def check_options(table):
         if value is not None and not isinstance(value, str):
             raise ValueError(f"{name} must be text or None, got {value!r}.")
     given = table.noise_by
-    is_sequence = np.iterable(given) and not isinstance(given, str)
+    is_sequence = isinstance(given, Sequence | Set) and not isinstance(given, str)
     if given is not None and not (is_sequence and all(isinstance(one, str) for one in given)):
         raise ValueError(f"noise_by must be a sequence of names of inputs, got {given!r}.")
     if not isinstance(table.errors, str) or table.errors not in ("auto", "independent"):
