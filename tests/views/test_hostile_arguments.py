@@ -3,7 +3,18 @@
 import numpy as np
 import pytest
 
-from torusgp import Circle, Line, TorusGPRegressor, TorusKernel, analysis, plotting, surfaces, write_report
+from torusgp import (
+    Circle,
+    Line,
+    TorusGPRegressor,
+    TorusKernel,
+    analysis,
+    datasets,
+    plotting,
+    sources,
+    surfaces,
+    write_report,
+)
 from torusgp.kernels.index_sets import tensor
 from torusgp.views.selection import selection_summary
 
@@ -121,6 +132,18 @@ def test_inputs_of_a_free_energy(torus, inputs):
 def test_a_significance_is_a_number(torus, significance):
     with pytest.raises(ValueError, match="min_significance must not be negative"):
         surfaces.find_stationary_points(torus, min_significance=significance)
+
+
+@pytest.mark.parametrize("spacing", [0, 1e300, "wide", None])
+def test_a_spacing_of_a_plate(spacing):
+    with pytest.raises(ValueError, match="spacing"):
+        datasets.make_perforated_plate((9, 9), spacing)
+
+
+@pytest.mark.parametrize("chunks", [object, 3, lambda: 3])
+def test_chunks_are_iterable(chunks):
+    with pytest.raises(ValueError, match="an iterable of"):
+        sources.ChunkSource(chunks)
 
 
 @pytest.mark.parametrize("points", [3.0, np.zeros(2), "text", np.zeros((2, 3))])

@@ -27,9 +27,9 @@ def show_progress(progress, n_rows=None):
     """
     if progress is True:
         return ProgressBar(n_rows)
-    if progress and not callable(progress):
+    if not callable(progress) and not (progress is None or progress is False):
         raise ValueError(f"progress must be True, False or a function of the number of rows, got {progress!r}.")
-    return nullcontext(progress or (lambda n_rows: None))
+    return nullcontext(progress if callable(progress) else (lambda n_rows: None))
 
 
 class ProgressBar:

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from torusgp.checks import check_flag
 from torusgp.tables.times import UnreadableTimeError, name_of_zone, to_timezone, wall_clock
 
 _TICKS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -140,6 +141,7 @@ class CalendarPhases(TransformerMixin, BaseEstimator):
                 f"{self.timezone_ or 'no time zone'}: their clocks differ. Say with timezone= whose clock matters."
             )
         cycles = _resolve_cycles(self.cycles)
+        check_flag(self.whole_days, "whole_days")
         clock = _Clock.from_stamps(stamps)
         dates = clock.at_midnight() if self.whole_days and CYCLES["day"] in cycles else clock
         return np.column_stack([cycle.phase(dates if cycle.counts_days else clock) for cycle in cycles])

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from torusgp import PanelModel, TableModel
+from torusgp import CalendarPhases, PanelModel, TableModel
 
 
 def frame():
@@ -34,6 +34,18 @@ def test_a_parameter_is_named(name, value):
         pytest.skip("a dictionary names columns, and nothing at all is no period")
     with pytest.raises((ValueError, TypeError), match=name):
         TableModel(**{"target": "y", "terms": "hour", name: value}).fit(frame())
+
+
+@pytest.mark.parametrize("cycles", [3, len, [3], ["text"]])
+def test_cycles_of_a_calendar_are_named(cycles):
+    with pytest.raises(ValueError, match="cycles must be a sequence"):
+        TableModel("y", calendar={"time": cycles}).fit(frame())
+
+
+@pytest.mark.parametrize("value", [np.zeros(0), "text", None])
+def test_whether_a_calendar_counts_whole_days(value):
+    with pytest.raises(ValueError, match="whole_days must be True or False"):
+        CalendarPhases(whole_days=value).fit_transform(frame()[["time"]])
 
 
 @pytest.mark.parametrize("value", [0, 1.5, "text", {"a": 1}, []])

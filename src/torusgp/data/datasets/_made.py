@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from torusgp.checks import check_flag, check_number, is_real, to_floats
+from torusgp.checks import check_flag, check_number, check_size, is_real, to_floats
 from torusgp.kernels.lattices import fold, reduced_basis
 
 _PLATE_LEVELS = (0.75, 0.2)  # grey of the metal and of the holes, before lighting
@@ -116,6 +116,7 @@ def make_perforated_plate(
     """
     n_rows, n_columns = _check_shape(shape)
     _check_positive(spacing=spacing, radius=radius, softness=softness)
+    check_size([spacing], "spacing")
     _check_not_negative(noise_std=noise_std)
     check_flag(colour, "colour")
     for name, value in (("angle", angle), ("gradient", gradient), ("vignette", vignette)):

@@ -44,7 +44,10 @@ class ChunkSource(Source):
     def _open(self):
         """Checked chunks."""
         self._checker = Checker()
-        for number, parts in enumerate(self._chunks() if callable(self._chunks) else self._chunks):
+        chunks = self._chunks() if callable(self._chunks) else self._chunks
+        if not np.iterable(chunks):
+            raise SourceError(f"The function of chunks must open an iterable of (X, y), it gave {chunks!r}.")
+        for number, parts in enumerate(chunks):
             place = f"chunk {number}"
             if not isinstance(parts, tuple | list) or not 2 <= len(parts) <= 4:
                 raise SourceError(

@@ -18,7 +18,7 @@ def check_calendar(calendar: Any) -> tuple[str | None, list[str] | None]:
     if not hasattr(calendar, "items") or len(calendar) > 1:
         raise ValueError(f"calendar must name one column and its cycles, as in {{'time': ['day']}}, got {calendar!r}.")
     ((column, cycles),) = calendar.items()
-    cycles = [cycles] if isinstance(cycles, str) else list(cycles)
+    cycles = list(cycles) if np.iterable(cycles) and not isinstance(cycles, str) else [cycles]
     try:
         _ = CalendarPhases(cycles).period_
     except ValueError as error:
