@@ -216,7 +216,7 @@ def case(folder, rng):
             kwargs = {what: draw(rng) if rng.random() < 0.5 else CHOICES[what][int(rng.integers(len(CHOICES[what])))]}
         elif rng.random() < 0.5:
             what = str(rng.choice(list(kwargs)))
-            if what != "X" or rng.random() < 0.3:
+            if what != "path" and (what != "X" or rng.random() < 0.3):  # a word is a file in the folder at hand
                 kwargs = {**kwargs, what: draw(rng)}
         result = outcome(partial(call, model, name, kwargs))
         model = result if isinstance(result, TorusGPRegressor) else model

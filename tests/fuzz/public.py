@@ -30,7 +30,7 @@ from torusgp.kernels.index_sets import tensor
 
 mpl.use("Agg")
 # Fitted models and the like, by name: whoever gives something else there hears so from Python.
-OBJECTS = {"model", "estimator", "kernel", "index_set", "fit", "path", "paths", "points", "observable"}
+OBJECTS = {"model", "estimator", "kernel", "index_set", "fit", "path", "paths", "points", "observable", "checkpoint"}
 X = np.column_stack([np.arange(60) * 7 % 60 / 6, np.arange(60) * 11 % 12])
 Y = np.sin(2 * np.pi * X[:, 0] / 10) + np.cos(2 * np.pi * X[:, 1] / 12) + 0.1 * np.cos(np.arange(60) ** 2)
 SET, KERNEL = tensor(2, 2), TorusKernel(length_scale=[1.0, 0.5], period=[10.0, 12.0])
