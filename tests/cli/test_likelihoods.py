@@ -51,8 +51,9 @@ def test_counts_with_an_exposure(data):
     assert (quantiles == quantiles.round()).all().all()
 
 
-def test_noise_that_changes_by_hour(data):
-    fitted(data, "--target", "power", "--noise-by", "hour_of_day")
+@pytest.mark.parametrize("word", ["hour_of_day", "auto"])
+def test_noise_that_changes_by_hour(data, word):
+    fitted(data, "--target", "power", "--noise-by", word)
     out = data.parent / "out.csv"
     assert run("predict", data.parent / "model.npz", data, "-o", out).exit_code == 0
     found = pd.read_csv(out)

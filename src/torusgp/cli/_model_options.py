@@ -99,12 +99,12 @@ def model_options():
         ] = None,
         noise_by: Annotated[
             list[str] | None,
-            typer.Option(help="Input that the size of the noise depends on, such as hour.", metavar="INPUT"),
+            typer.Option(help="Input that the size of the noise depends on, or 'auto' for all.", metavar="INPUT"),
         ] = None,
         components: Annotated[
             int | None, typer.Option(help="Most components of the model; by default as many as help.", metavar="NUMBER")
         ] = None,
-        kernel: Annotated[str, typer.Option(help="Family of the kernel, such as matern52.")] = "squared_exponential",
+        kernel: Annotated[str, typer.Option(help="Family of the kernel, such as matern52.")] = "auto",
         errors: Annotated[
             str,
             typer.Option(help="'independent' if those of neighbouring rows are.", metavar="auto|independent"),
@@ -128,7 +128,7 @@ def model_options():
             noise=noise_column,
             likelihood=likelihood,
             exposure=exposure,
-            noise_by=noise_by,
+            noise_by="auto" if noise_by == ["auto"] else noise_by,
             errors=errors,
             kernel=kernel,
             n_components="auto" if components is None else components,

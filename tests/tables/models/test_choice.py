@@ -53,7 +53,9 @@ class TestByType:
             "Circle hour_of_day * Line temperature + Circle hour_of_day * Category shop + "
             "Circle hour_of_day * Category open + Circle hour_of_day * Category promotion + "
             "Circle hour_of_day * Line wind speed + "
-            "Line temperature * Category shop * Category open * Category promotion * Line wind speed + Line when"
+            "Line temperature * Category shop * Category open * Category promotion * Line wind speed + Line when + "
+            "Circle hour_of_day * Circle day_of_week * Circle day_of_year * Line temperature * Category shop * "
+            "Category open * Category promotion * Line wind speed * Line when"
         )
         assert inputs.calendar == ("when", ("day", "week", "year"))
         assert inputs.time == "when"
@@ -73,10 +75,10 @@ class TestByType:
         assert list(choose(frame).calendar[1]) == cycles
 
     def test_slow_change_is_slower_than_every_cycle(self):
-        low, high = choose(make_frame(900)).model.terms[-1].factors[0].length_scale_bounds  # in years
+        low, high = choose(make_frame(900)).model.terms[-1].factors[-1].length_scale_bounds  # in years
         assert low == 1
         assert high == pytest.approx(10 * 900 / 365.25, rel=1e-3)
-        low, _ = choose(make_frame(30, "1h")).model.terms[-1].factors[0].length_scale_bounds
+        low, _ = choose(make_frame(30, "1h")).model.terms[-1].factors[-1].length_scale_bounds
         assert low == pytest.approx(30 / 4 / 365.25, rel=0.01)
 
     def test_columns_that_the_calendar_has_are_read_off_the_times(self):
@@ -159,8 +161,36 @@ class TestNames:
 
     def test_time_is_an_input(self):
         assert shown(choose(make_frame(20), inputs=["time", "shop"])) == (
-            "Circle hour_of_day * Circle day_of_week + Circle hour_of_day * Category shop + Line when"
+            "Circle hour_of_day * Circle day_of_week + Circle hour_of_day * Category shop + Line when + "
+            "Circle hour_of_day * Circle day_of_week * Category shop * Line when"
         )
+
+    def test_the_product_of_all_inputs_is_rougher_and_as_slow_in_time(self):
+        pair, _, slow, together = choose(make_frame(20), inputs=["time", "shop"]).model.terms
+        assert pair.factors[0].family == slow.factors[0].family == "squared_exponential"
+        assert [one.family for one in together.factors if not isinstance(one, Category)] == 3 * ["matern52"]
+        assert together.factors[-1].length_scale_bounds == slow.factors[0].length_scale_bounds
+        terms = choose(make_frame(20), inputs=["time", "shop"], kernel="matern32").model.terms
+        assert {one.family for term in terms for one in term.factors if not isinstance(one, Category)} == {"matern32"}
+
+    def test_three_inputs_that_interact_are_found(self):
+        rng, n_rows = np.random.default_rng(0), 1000
+        when = pd.date_range("2024-01-01", periods=n_rows, freq="3h")
+        frame = pd.DataFrame({"when": when, "u": rng.normal(size=n_rows), "v": rng.normal(size=n_rows)})
+        mean = np.sin(2 * np.pi * when.hour / 24) * np.tanh(frame["u"]) * frame["v"]
+        frame["y"] = mean + rng.normal(0, 0.3, n_rows)
+        learned = np.arange(n_rows) % 4 > 0
+        inputs = ["hour", "weekday", "u", "v"]
+        table = TableModel("y", inputs=inputs, errors="independent", n_components=151).fit(frame[learned])
+        error = table.predict(frame[~learned])["mean"] - mean[~learned]
+        assert np.mean(error**2) < 0.3 * np.mean(mean**2)  # pairs of inputs explain nothing
+
+    def test_few_inputs_and_likelihoods_without_learned_sets_have_pairs_alone(self):
+        assert shown(choose(make_frame(), inputs="hour, weekday, temperature")) == (
+            "Circle hour_of_day * Circle day_of_week + Circle hour_of_day * Line temperature"
+        )
+        pairs = choose(make_frame(20), inputs=["time", "shop"], learns_sets=False)
+        assert [len(term.factors) for term in pairs.model.terms] == [2, 2, 1]
 
     def test_periods_and_calendar_name_inputs_too(self):
         inputs = choose(make_frame(), periods={"temperature": 12}, calendar={"when": ["month"]}, inputs=["shop"])
@@ -176,7 +206,8 @@ class TestNames:
         )
         assert shown(choose(make_frame(), inputs="year, hour, weekday, temperature")) == (
             "Circle hour_of_day * Circle day_of_year + Circle hour_of_day * Circle day_of_week + "
-            "Circle hour_of_day * Line temperature"
+            "Circle hour_of_day * Line temperature + "
+            "Circle day_of_year * Circle hour_of_day * Circle day_of_week * Line temperature"
         )
 
     def test_without_a_rhythm_everything_interacts(self):

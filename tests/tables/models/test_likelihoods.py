@@ -56,14 +56,16 @@ def test_classes_have_a_brier_score(frame):
     assert scores.mnll < np.log(2)
 
 
-def test_noise_that_changes_by_hour(frame):
+@pytest.mark.parametrize("noise_by", [["hour_of_day"], "auto"])
+def test_noise_that_changes_by_hour(frame, noise_by):
     smooth = frame.copy()
     hour = frame["time"].dt.hour.to_numpy()
     std = 0.05 * np.exp(1 - np.cos(2 * np.pi * hour / 24))
     smooth["power"] = np.cos(2 * np.pi * hour / 24) + std * np.random.default_rng(1).normal(size=len(frame))
-    changing = fit(smooth, "power", noise_by=["hour_of_day"], n_components=51)
+    changing = fit(smooth, "power", noise_by=noise_by, n_components=51)
     plain = fit(smooth, "power", n_components=51)
     assert changing.scores_.mnll < plain.scores_.mnll - 0.2
+    assert "hour_of_day" in changing.summary()["noise_by"]
     found = changing.predict(pd.DataFrame({"time": ["2024-03-01 00:00", "2024-03-01 12:00"], "rain": [0.0, 0.0]}))
     assert found["std"][1] > 4 * found["std"][0]
 

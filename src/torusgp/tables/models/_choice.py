@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,8 @@ from torusgp.tables.times import to_timezone
 _BY_TYPE = ("day", "week", "year")  # cycles of a column of times whose cycles nobody named
 _SLOW = (0.25, 10.0)  # bounds of the length scale of slow change, relative to the time that the rows cover
 _FEW_AXES = 3  # up to so many interact freely; of more the data choose the frequencies
+AUTO = "auto"  # the family of each term by what it is for
+_OF_EFFECTS, _OF_ALL = "squared_exponential", "matern52"  # what pairs do is smooth; all inputs together have exceptions
 NOT_NAMED = "it is not named"  # why most columns are not used
 _FUNCTIONS = "line(x), slope(x), category(x) and circle(x, period)"
 
@@ -55,10 +57,20 @@ class Options:
     date_format: str = "auto"
     lags: Any = None
     holidays: str | None = None
-    family: str = "squared_exponential"
+    kernel: str = AUTO
     reserved: tuple[str, ...] = ()  # columns with another role
     learns_sets: bool = True  # whether the likelihood allows frequencies that the data choose
     fills_levels: bool = True  # whether an empty field may be a level
+
+    @property
+    def family(self) -> str:
+        """Family of all terms but the product of all inputs."""
+        return _OF_EFFECTS if self.kernel == AUTO else self.kernel
+
+    @property
+    def family_of_all(self) -> str:
+        """Family of the product of all inputs."""
+        return _OF_ALL if self.kernel == AUTO else self.kernel
 
 
 def choose_inputs(options: Options, frame: Any, source: Any) -> TableInputs:
@@ -115,8 +127,8 @@ class _Chooser:
             elif name not in self._circles:  # which are there already
                 factors += [one for one in self._factors(name) if one.used[0] not in mentioned]
         factors = _distinct(factors)
-        parts = self._products(factors)
-        parts += ([self._slow_line()] if has_time else []) + ([] if terms is None else [terms])
+        slow = [self._slow_line()] if has_time else []
+        parts = [*self._products(factors), *slow, *self._together(factors, slow), *([] if terms is None else [terms])]
         if not parts or all(isinstance(part, Slope) for part in parts):
             raise ValueError(self._nothing())
         model = levels_as_text(sum(parts[1:], parts[0]) if len(parts) > 1 else parts[0])
@@ -396,6 +408,19 @@ class _Chooser:
         fastest = min(cycles, key=self._turn)
         pairs: list[Expression] = [Product((fastest, one)) for one in factors if one is not fastest]
         return pairs + ([Product(tuple(others), max_interaction=2)] if len(others) > 1 else [])
+
+    def _together(self, factors: list[Factor], slow: list[Line]) -> list[Expression]:
+        """The product of all inputs beside their pairs: three may interact, and pairs may change slowly.
+
+        The data choose its frequencies. It is rougher than the pairs: it has what is an exception to them.
+        """
+        together = [*factors, *slow]
+        has_pairs = len(self._products(factors)) > 1
+        if not has_pairs or len(together) <= _FEW_AXES or not self._options.learns_sets:
+            return []
+        family = self._options.family_of_all
+        rougher = (replace(one, family=family) if isinstance(one, Circle | Line) else one for one in together)
+        return [Product(tuple(rougher))]
 
     def _is_rhythm(self, one: Factor) -> bool:
         """Whether a factor is a cycle of the calendar, or a period of what orders the rows."""

@@ -154,6 +154,10 @@ class TableInputs:
         cycle = cycle_of(word)
         return self.time if word == TIME else word if cycle is None else CYCLES[cycle].column
 
+    def noise_names(self, noise_by):
+        """Inputs that the size of the noise depends on: those named, or with "auto" all."""
+        return self.names if noise_by == "auto" else [self.input_name(name) for name in noise_by or []]
+
     def unit(self, column):
         """What a slope along a column is told per."""
         if self.axis is not None and self.needs_time and column == self.time:

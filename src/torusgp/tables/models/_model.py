@@ -62,9 +62,9 @@ class TableModel(FittedTable):
         are categories; times are slow change and the cycles of day, week and year that they have gone through twice.
         Words for cycles ("hour" of the day, "weekday", "month", "quarter", "year", "minute") and "time" are inputs,
         too. Cycles of the time all interact if they are alone; beside others each cycle and each other input interacts
-        with the fastest cycle, and any two others with each other. Without such cycles all inputs interact, and where
-        there are more than three, the data choose the frequencies. If neither inputs, terms, periods nor calendar are
-        given, all columns are inputs.
+        with the fastest cycle, and any two others with each other. Without such cycles all inputs interact. Where there
+        are more than three, slow change included, all of them interact beside the pairs, too, and the data choose the
+        frequencies. If neither inputs, terms, periods nor calendar are given, all columns are inputs.
     terms : str or Expression, optional
         Which inputs interact: a formula such as ``"hour * temperature + hour * weekday + time"``. Inputs are those of
         ``inputs``; ``*`` is the product kernel, which contains the effects of each of its factors. Functions say what
@@ -104,14 +104,15 @@ class TableModel(FittedTable):
         :class:`~torusgp.TorusGPRegressor`.
     exposure : str, optional
         Column of exposures of counts: positive numbers. Rates are for each unit of it.
-    noise_by : sequence of str, optional
-        Inputs that the variance of the noise depends on, such as "hour" or "temperature".
+    noise_by : "auto" or sequence of str, optional
+        Inputs that the variance of the noise depends on, such as "hour" or "temperature"; "auto" for all.
     errors : {"auto", "independent"}, default="auto"
         Whether errors of neighbouring rows may be autocorrelated. "auto" finds out where ``time`` orders the rows, and
         lets every frequency count as much as the errors at it allow; see :class:`~torusgp.CorrelatedNoise`. A product
         of circles then has the effects of single ones beside it. "independent" takes them for independent.
-    kernel : str, default="squared_exponential"
-        Family of the kernel; see :class:`~torusgp.TorusKernel`.
+    kernel : str, default="auto"
+        Family of the kernel; see :class:`~torusgp.TorusKernel`. "auto" is the squared exponential, but "matern52" for
+        the product of all inputs that is beside pairs of them.
     n_components : int or "auto", default="auto"
         Largest number of components of the model.
     drop_missing : bool, default=False
@@ -200,7 +201,7 @@ class TableModel(FittedTable):
         exposure=None,
         noise_by=None,
         errors="auto",
-        kernel="squared_exponential",
+        kernel="auto",
         n_components="auto",
         drop_missing=False,
         unit="",
@@ -346,7 +347,6 @@ class TableModel(FittedTable):
         names = [one.name for one in fields(Options) if hasattr(self, one.name)]
         return Options(
             **{name: getattr(self, name) for name in names},
-            family=self.kernel,
             reserved=tuple(one for one in (self.noise, self.exposure) if one is not None),
             learns_sets=check_likelihood(self.likelihood).name in ("normal", "log_normal"),
             fills_levels=not self.drop_missing,

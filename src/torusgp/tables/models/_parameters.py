@@ -49,6 +49,6 @@ def check_parameters(table, inputs):
     if table.noise_by is not None and len(table.noise_by):
         if likelihood.takes != "noise_scale" or table.noise is not None:
             raise ValueError("noise_by is for targets with normal or Student's noise of unknown size.")
-        unknown = [name for name in table.noise_by if inputs.input_name(name) not in inputs.names]
+        unknown = [name for name in inputs.noise_names(table.noise_by) if name not in inputs.names]
         if unknown:
             raise ValueError(f"noise_by names {unknown[0]!r}, which is no input: they are {', '.join(inputs.names)}.")

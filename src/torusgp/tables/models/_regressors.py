@@ -98,11 +98,12 @@ def make_correlated_noise(inputs):
     return CorrelatedNoise(time=inputs.time) if inputs.needs_time else CorrelatedNoise()
 
 
-def noise_kernel(names, inputs):
+def noise_kernel(noise_by, inputs):
     """What the variance of the noise depends on: circles of inputs that repeat, lines or categories of others."""
+    names = inputs.noise_names(noise_by)
     if not names:
         return None
-    parts = [_plain(inputs.factor(name), name) for name in map(inputs.input_name, names)]
+    parts = [_plain(inputs.factor(name), name) for name in names]
     return Sum(tuple(term for part in parts for term in part.terms))
 
 

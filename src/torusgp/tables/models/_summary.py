@@ -57,7 +57,7 @@ def summarise(table):
             "signal_std": np.sqrt(model.signal_variance_),
             "noise_std": np.sqrt(model.noise_variance_),
             "noise_column": table.noise,
-            "noise_by": list(table.noise_by or []),
+            "noise_by": inputs.names if table.noise_by == "auto" else list(table.noise_by or []),
             "likelihood": likelihood_to_json(model.likelihood_),
             "noise_factor": table.noise_factor_,
             "log_evidence": model.log_marginal_likelihood_,
