@@ -25,8 +25,9 @@ DATA is a CSV file (.csv, .tsv, or compressed .csv.gz) or a Parquet file. Withou
 inputs, by their type: numbers have smooth effects; text, booleans and numbers with two values have an effect for each
 value; times have slow change and the cycles of day, week and year that they have gone through twice. Cycles alone
 all interact; beside other inputs each cycle and each input interacts with the fastest cycle, and any two of these
-inputs with each other; without cycles all inputs interact. Of more than three, all interact beside such pairs, too.
-Columns that are not used are named, with the reason. Rows without a target are left out.
+inputs with each other; without cycles all inputs interact. Of more than three, all interact beside such pairs, too,
+if that clearly predicts blocks of rows left out better. Columns that are not used are named, with the reason. Rows
+without a target are left out.
 
 --inputs names the columns to use; words for cycles of the calendar are inputs, too: minute, hour, weekday, month,
 quarter and year. --terms says which of them interact: * is for inputs that do, + for effects that add up. In it,

@@ -278,7 +278,8 @@ class CorrelatedFitter(Fitter):
         redundancy = len(series.rows) / fit.fitted.effective_sample_size
         std = None if fit.period_std is None else fit.period_std * np.sqrt(max(1.0, redundancy))
         fitted = with_process(fit.fitted, series, noise)
-        return replace(fit, fitted=fitted, period_std=std, noise_squares=residuals.noise_squares(noise.variance))
+        squares = residuals.noise_squares(noise.variance)
+        return replace(fit, fitted=fitted, period_std=std, noise_squares=squares, left_out=residuals.left_out)
 
 
 class _FirstFitter(Fitter):

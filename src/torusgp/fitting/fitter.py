@@ -63,8 +63,9 @@ class Fit:
         Standard errors of periods that were found or learned.
     search : PeriodSearch or None
         Outcome of the search for periods.
-    noise_squares : ndarray of shape (n_samples,) or None
-        Where noise is correlated: expected squares of it by blocks of rows left out, in units of their known scales.
+    left_out, noise_squares : ndarray of shape (n_samples,) or None
+        Where noise is correlated: residuals of blocks of rows, each predicted from all others, and expected squares of
+        the noise by these; in units of their known scales.
     """
 
     model: Model
@@ -74,6 +75,7 @@ class Fit:
     period_std: NDArray[np.float64] | None = None
     search: PeriodSearch | None = None
     noise_squares: NDArray[np.float64] | None = None
+    left_out: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True)
@@ -476,10 +478,7 @@ def _extent(model: Model, rows: Rows, learned: Learned) -> NDArray[np.float64] |
 
 def _embedded(whole: NDArray[np.float64], where: NDArray[np.int64], part: Any) -> NDArray[np.float64]:
     result = whole.copy()
-    if result.ndim == 2:
-        result[np.ix_(where, where)] = part
-    else:
-        result[where] = part
+    result[np.ix_(where, where) if result.ndim == 2 else where] = part
     return result
 
 

@@ -128,7 +128,7 @@ class _Chooser:
                 factors += [one for one in self._factors(name) if one.used[0] not in mentioned]
         factors = _distinct(factors)
         slow = [self._slow_line()] if has_time else []
-        parts = [*self._products(factors), *slow, *self._together(factors, slow), *([] if terms is None else [terms])]
+        parts = [*self._products(factors), *slow, *(self._together(factors, slow) if terms is None else [terms])]
         if not parts or all(isinstance(part, Slope) for part in parts):
             raise ValueError(self._nothing())
         model = levels_as_text(sum(parts[1:], parts[0]) if len(parts) > 1 else parts[0])
@@ -412,7 +412,8 @@ class _Chooser:
     def _together(self, factors: list[Factor], slow: list[Line]) -> list[Expression]:
         """The product of all inputs beside their pairs: three may interact, and pairs may change slowly.
 
-        The data choose its frequencies. It is rougher than the pairs: it has what is an exception to them.
+        The data choose its frequencies, and whether it is there at all. It is rougher than the pairs: it has what is
+        an exception to them.
         """
         together = [*factors, *slow]
         has_pairs = len(self._products(factors)) > 1

@@ -1,10 +1,13 @@
 """The regressor inside a model of a table: how it is made, and fitted to rows."""
 
 import warnings
+from copy import copy
+from dataclasses import replace
 
 import numpy as np
 
 from torusgp.estimators.regressor import TorusGPRegressor
+from torusgp.estimators.settings import FEW_AXES
 from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.fitting.noise_models import CorrelatedNoise
 from torusgp.fitting.schedule import limited_blas
@@ -14,6 +17,8 @@ from torusgp.tables.models._terms import with_single_effects
 
 _FEW_COMPONENTS = 401  # at most, of a fit from which an effective sample size is estimated
 _EXPECTED_COMPONENTS = 401  # where their number is to be found
+_BLOCKS, _CLEAR = 10, 2.0  # blocks of rows on which models are compared, and standard errors that are clear
+_WORTHWHILE = 0.1  # of the squared residuals of blocks left out: frequencies chosen with them gain some by chance
 
 
 def fit_regressor(table, rows, before=None, share=None):
@@ -30,6 +35,51 @@ def fit_regressor(table, rows, before=None, share=None):
     share : float, optional
         Effective sample size of those, over their number.
     """
+    pairs = None if before is not None else pairs_of(table)
+    if pairs is not None:
+        both = [_fit_plain(table, rows, inputs) for inputs in (pairs, table.inputs_)]
+        if not is_clearly_better(both[1][0], both[0][0]):
+            table.inputs_ = pairs
+        if not table.noise_by:
+            return both[table.inputs_ is not pairs]
+    return _fit(table, rows, before, share)
+
+
+def _fit_plain(table, rows, inputs):
+    """A fit with noise of one size, on which models are compared."""
+    plain = copy(table)
+    plain.inputs_, plain.noise_by = inputs, None
+    return _fit(plain, rows)
+
+
+def pairs_of(table):
+    """Inputs whose model lacks the product of all that is beside pairs; None if there is none, or it was asked for."""
+    *pairs, last = table.inputs_.model.terms
+    is_chosen = table.terms is None and pairs and len(getattr(last, "factors", ())) > FEW_AXES
+    if not is_chosen or last.max_interaction is not None:
+        return None
+    return replace(table.inputs_, model=Sum(tuple(pairs)))
+
+
+def is_clearly_better(whole, pairs):
+    """Whether a model with a product of all inputs is clearly better than one without.
+
+    Where errors are correlated, it is if it predicts blocks left out better by a tenth of the squared residuals and by
+    two standard errors: its frequencies were chosen with these rows. Otherwise its evidence is larger by the logarithm
+    of the number of rows for each frequency, which is what it costs to have been chosen among many.
+    """
+    residuals = [one.fit_.left_out for one in (whole, pairs)]
+    if residuals[0] is None or residuals[1] is None:
+        price = len(whole.index_set_.frequencies) * np.log(whole.fitted_.statistics.n_samples)
+        return whole.log_marginal_likelihood_ - pairs.log_marginal_likelihood_ > price
+    squares = [one**2 for one in residuals]
+    if squares[0].mean() > (1 - _WORTHWHILE) * squares[1].mean():
+        return False
+    gains = np.array([np.mean(block) for block in np.array_split(squares[1] - squares[0], _BLOCKS)])
+    return gains.mean() > _CLEAR * gains.std(ddof=1) / np.sqrt(_BLOCKS)
+
+
+def _fit(table, rows, before=None, share=None):
     likelihood, inputs = check_likelihood(table.likelihood), table.inputs_
     in_order = rows.order is not None and table.errors != "independent"
     size = _EXPECTED_COMPONENTS if table.n_components == "auto" else table.n_components

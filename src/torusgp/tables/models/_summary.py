@@ -6,8 +6,10 @@ import numpy as np
 
 from torusgp.estimators.short_form import SLOW_CHANGE
 from torusgp.fitting.likelihoods import likelihood_to_json
+from torusgp.kernels.axes import Circle, Line
 from torusgp.tables.models._ahead import describe_forecast
 from torusgp.tables.models._errors import length_scales
+from torusgp.tables.models._terms import all_factors
 from torusgp.views.dimensions import frequencies_by_order
 from torusgp.views.selection import selection_summary
 from torusgp.views.summary import attribution, function_std, to_plain
@@ -39,7 +41,7 @@ def summarise(table):
                 "errors": _errors(table),
             },
             "inputs": circles,
-            "kernel": table.kernel,
+            "kernel": _families(inputs.model),
             "n_components": len(model.coef_),
             "orders": sorted(frequencies_by_order(fitted).items()),
             "selection": selection_summary(model).to_dict() if model.fit_.learned.rounds else None,
@@ -163,3 +165,9 @@ def _errors(table):
         return "independent"
     found = table.model_.fitted_.noise_process is not None or table.redundancy_ > 1
     return "autocorrelated" if found else "not clearly autocorrelated"
+
+
+def _families(model):
+    """Families of the kernels of a model; of categories alone, that which they would have beside others."""
+    families = [one.family for one in all_factors(model) if isinstance(one, Circle | Line)]
+    return " and ".join(dict.fromkeys(map(str, families))) or "squared_exponential"
