@@ -267,12 +267,31 @@ def test_a_round_that_predicts_blocks_left_out_worse_is_not_kept(monkeypatch):
         return replace(found, learned=replace(found.learned, parameters=flat))
 
     monkeypatch.setattr(CorrelatedFitter, "_relearned", without_season)
-    monkeypatch.setattr("torusgp.fitting.correlated_fitter._SETTLED", 0.0)
+    monkeypatch.setattr("torusgp.fitting.correlated_fitter.SETTLED", 0.0)
     (X, y), lines = weekly(), []
     model = TorusGPRegressor(WEEK, noise="correlated", verbose=lines.append).fit(X, y)
     assert len(rounds) == 3
     assert lines[-1].startswith("blocks left out are predicted worse")
     assert np.ptp(model.predict(X)) > 0.5 * np.ptp(TorusGPRegressor(WEEK).fit(X, y).predict(X))
+
+
+def test_a_refit_that_predicts_blocks_left_out_worse_is_not_kept(monkeypatch):
+    """As where learning gives the season up for noise that is known to be small on some rows."""
+    X, y = weekly()
+    model = TorusGPRegressor(WEEK, noise="correlated").fit(X, y)
+    relearned = CorrelatedFitter._relearned
+
+    def without_season(self, *arguments, **options):
+        found = relearned(self, *arguments, **options)
+        parameters = found.learned.parameters
+        name = next(name for name in parameters if name.endswith("variance") and name != NOISE)
+        flat = parameters.with_value(name, 1e-9 * parameters[name])
+        return replace(found, learned=replace(found.learned, parameters=flat))
+
+    monkeypatch.setattr(CorrelatedFitter, "_relearned", without_season)
+    again = model.refit(X, y)
+    assert np.allclose(again.predict(X), model.predict(X), atol=0.05)
+    assert again.noise_process_.variance == pytest.approx(model.noise_process_.variance, rel=0.1)
 
 
 def test_many_axes_that_interact_get_frequencies_that_the_data_choose():

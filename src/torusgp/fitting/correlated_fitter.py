@@ -39,8 +39,8 @@ _FEW_COLUMNS = 401  # columns, at most, while the noise is still being estimated
 _MOST_UNASKED = 801  # components where nobody says how many: the noise of each pair of them is computed
 _SCOUT_ROWS = 10_000  # on which length scales are first looked for
 _MOST_ROUNDS = 5
-_WORSE = 1.1  # ratio of squared residuals of blocks left out from which a round has made predictions worse
-_SETTLED = 0.1  # relative change of the autocovariance that ends the rounds
+WORSE = 1.1  # ratio of squared residuals of blocks left out from which a round has made predictions worse
+SETTLED = 0.1  # relative change of the autocovariance that ends the rounds
 _WINDOW = 20.0  # correlation times over which the autocovariance reaches
 _SOKAL = 5.0  # correlation times over which a correlation time is summed up
 _FEWEST_LAGS = 16
@@ -94,11 +94,11 @@ class CorrelatedFitter(Fitter):
             known, noise = noise, self._estimated(series, residuals, noise.n_lags)
             change = _change(known, noise)
             self.settings.report(f"autocovariance of the noise changed by {change:.2g}, variance {noise.variance:.4g}")
-            if change < _SETTLED or turn == _MOST_ROUNDS - 1:
+            if change < SETTLED or turn == _MOST_ROUNDS - 1:
                 break
             found = self._relearned(series, outcome, source, noise)
             seen = self._residuals(series, found, source, noise)
-            if seen.square > _WORSE * residuals.square:  # a slow effect may have been taken for noise
+            if seen.square > WORSE * residuals.square:  # a slow effect may have been taken for noise
                 self.settings.report("blocks left out are predicted worse: the round before is kept")
                 break
             outcome, residuals = found, seen

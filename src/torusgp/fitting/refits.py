@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from torusgp.engine.series import longest_lag
-from torusgp.fitting.correlated_fitter import CorrelatedFitter
+from torusgp.fitting.correlated_fitter import SETTLED, WORSE, CorrelatedFitter
 from torusgp.fitting.fitter import Fit, Fitter, Preliminary
 from torusgp.fitting.latent_fitter import LatentFitter, progress_of
 from torusgp.fitting.moment_source import Series
@@ -17,7 +17,6 @@ from torusgp.fitting.problem import spread_of_rows
 from torusgp.fitting.rows import Rows
 
 _MOST_ROUNDS = 3
-_SETTLED = 0.1  # relative change of the autocovariance that ends the rounds
 _MOST_ROWS = 1.5  # times as many as before, at most: more could show more
 _SAME_STEP = 1e-3  # relative difference of the steps of two series that are the same
 _SAME_UNIT = 0.1  # relative difference of the squares of noise scales that are much alike
@@ -77,17 +76,22 @@ class SeriesRefitter(CorrelatedFitter):
         source, cap = self._source(series, outcome), outcome.learned.index_set.n_components
         ratio = _unit_ratio(self, series.rows, before)
         noise = process.autocovariance.scaled(ratio)
-        if is_final:
-            series = self._with_levels(series, self._residuals(series, outcome, source, noise))
-        elif process.levels is not None:
+        if not is_final and process.levels is not None:
             series = replace(series, levels=replace(process.levels, variance=ratio * process.levels.variance))
+        residuals = self._residuals(series, outcome, source, noise)
+        if is_final:
+            series = self._with_levels(series, residuals)
+            if series.levels is not None:
+                residuals = self._residuals(series, outcome, source, noise)
         for _ in range(_MOST_ROUNDS if is_final else 1):
-            outcome, known = self._relearned(series, outcome, source, noise, search=False, cap=cap), noise
-            residuals = self._residuals(series, outcome, source, noise)
+            known, found = noise, self._relearned(series, outcome, source, noise, search=False, cap=cap)
+            seen = self._residuals(series, found, source, noise)
+            if seen.square < WORSE * residuals.square:  # otherwise an effect may have been taken for noise
+                outcome, residuals = found, seen
             noise = self._estimated(series, residuals, noise.n_lags)
             change = np.linalg.norm(noise.values - known.values) / np.linalg.norm(noise.values)
             self.settings.report(f"autocovariance of the noise changed by {change:.2g}, variance {noise.variance:.4g}")
-            if change < _SETTLED:
+            if change < SETTLED:
                 break
         finish = self._completed if is_final else self._finished
         return finish(series, outcome, source, noise, residuals)

@@ -222,3 +222,17 @@ def test_a_high_harmonic_alone_is_not_blamed_on_the_period(harmonic, time):
     table = TableModel("y", {"t": 24}, time=time)
     assert told_by(table.fit, pd.DataFrame({"t": t, "y": truth + 0.1 * rng.normal(size=2000)})) == []
     assert np.mean((table.predict(pd.DataFrame({"t": t}))["mean"] - truth) ** 2) < 0.05 * truth.var()
+
+
+def test_noise_that_changes_with_an_input_is_named():
+    """Such as that of a shop whose nights are certain; noise that does not is no reason to say so."""
+    frame = make_load(28)
+    hour = frame["time"].dt.hour
+    truth = 50 + 20 * np.cos(2 * np.pi * (hour - 14) / 24)
+    noise = np.random.default_rng(0).normal(0, 1, len(frame))
+    for size, is_told in ((np.where((hour >= 9) & (hour < 17), 4.0, 0.1), True), (3.0, False)):
+        table = TableModel("load", calendar={"time": ["day"]}, n_components=21)
+        told = told_by(table.fit_and_evaluate, frame.assign(load=truth + size * noise))
+        named = [one for one in told if "errors changes with hour_of_day" in one and "noise_by=['hour_of_day']" in one]
+        assert len(named) == is_told
+        assert not any("far from normal" in one for one in told)

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.tables.models._errors import length_scales
 from torusgp.tables.models._outliers import find_outliers
 from torusgp.tables.models._quality import describe_data
@@ -15,6 +16,7 @@ from torusgp.views.model_findings import model_findings
 from torusgp.views.numbers import number, percent, with_unit
 
 _SEEN = 0.1  # of what varies in the predictions, at least, of a term whose length scales matter
+_CLEAR_CHANGE = 2.0  # ratio of sizes of errors that is more than chance makes in bins of a dozen rows
 _LARGE_FACTOR = 1.5  # of error bars: less is common, and no sign of another period
 
 
@@ -189,7 +191,10 @@ def _of_scores(table, has_few_turns, has_outliers):
             "the target repeats many times within them, and look for outliers."
         )
     is_explained = has_outliers or has_few_turns or bool(messages)
-    if scores.is_too_wide and not has_outliers:
+    changing = _of_sizes(table) if scores.is_too_wide else None
+    if changing is not None and not has_outliers:
+        messages.append(changing)
+    elif scores.is_too_wide and not has_outliers:
         messages.append(
             "Errors are far from normal, or differ in size from row to row: 50 % intervals contain "
             f"{100 * scores.middle:.0f} % of the rows held out, and are not to be trusted. For counts or heavy "
@@ -200,6 +205,28 @@ def _of_scores(table, has_few_turns, has_outliers):
     elif scores.is_too_narrow and not is_explained:
         messages.append(_too_narrow(scores))
     return messages
+
+
+def _of_sizes(table):
+    """Along which input the errors of rows held out change in size, if that is what makes intervals too wide."""
+    if table.noise_by or table.noise is not None or check_likelihood(table.likelihood).takes != "noise_scale":
+        return None
+    along = max(table.record_.errors, key=_change_of_size, default=None)
+    if along is None or _change_of_size(along) < _CLEAR_CHANGE:
+        return None
+    sizes = [with_unit(number(size, 2), table.unit) for size in (along.rms.min(), along.rms.max())]
+    return (
+        f"The size of errors changes with {along.name}, from {sizes[0]} to {sizes[1]}, but that of intervals does not: "
+        f"50 % intervals contain {percent(table.scores_.middle, 0)} of the rows held out. Let it change "
+        f"({word('noise_by', along.name)}). Rows that are certain beforehand, such as those of closed hours, are better "
+        "left out; forecasts leave such hours out, too."
+    )
+
+
+def _change_of_size(along):
+    """How many times as large errors are in the upper quarter of the bins of an input as in the lower one."""
+    lower, upper = np.quantile(along.rms, [0.25, 0.75])
+    return upper / max(lower, np.finfo(float).tiny)
 
 
 def _too_narrow(scores):

@@ -13,6 +13,7 @@ _WORDS = {
     "by": ("PanelModel(..., by={0!r})", "--by {0}"),
     "lags": ("lags={{{0!r}: ['3h', '24h']}}", "--lags {0}=3h,24h"),
     "noise": ("noise={0!r}", "--noise-column {0}"),
+    "noise_by": ("noise_by=[{0!r}]", "--noise-by {0}"),
     "two_periods": (
         "terms='circle({0}, auto) + circle({0}, auto)'",
         '--terms "circle({0}, auto) + circle({0}, auto)"',
