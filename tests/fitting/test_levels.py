@@ -15,9 +15,11 @@ TIMES = np.arange(float(N))
 
 
 def found(noise):
-    grid = TimeGrid.of(TIMES)
-    n_lags = longest_lag(N)
-    return find_levels(noise, TIMES, grid, lambda rest: Autocovariance.of_residuals(rest, grid, n_lags))
+    def autocovariance(rest, grid):
+        return Autocovariance.of_residuals(rest, grid, longest_lag(len(rest)))
+
+    times = np.arange(float(len(noise)))
+    return find_levels(noise, times, TimeGrid.of(times), autocovariance)
 
 
 def autoregression(coefficient, shocks):
@@ -31,6 +33,15 @@ def test_steps_are_found_where_they_are(coefficient):
     levels = found(noise + 10 * (TIMES >= 120) - 20 * (TIMES >= 300))
     assert np.array_equal(levels.starts, [120, 300])
     assert levels.variance == pytest.approx(np.var([0, 10, -10], ddof=1), rel=0.2)
+
+
+def test_noise_that_is_slow_beside_its_rows_has_one_level():
+    """Whose correlation lasts for many rows, of many more."""
+    for seed in range(3):
+        slow = lfilter([1.0], [1, -0.998], np.random.default_rng(seed).normal(size=24_000))[4000:]
+        assert found(slow - slow.mean()) is None
+        moved = slow + 15 * slow.std() * (np.arange(20_000) >= 9000)
+        assert np.abs(found(moved - moved.mean()).starts - 9000).max() <= 40
 
 
 @pytest.mark.parametrize("kind", ["white", "slow", "walk", "one large innovation", "one outlier"])

@@ -117,12 +117,11 @@ class CorrelatedFitter(Fitter):
 
     def _with_levels(self, series: Series, residuals: Residuals) -> Series:
         """The series with the steps in its level, which are no noise that goes on."""
-        grid = series.grid
 
-        def noise(rest: Array) -> Autocovariance:
+        def noise(rest: Array, grid: TimeGrid) -> Autocovariance:
             return Autocovariance.of_residuals(rest, grid, _reach(rest, grid))
 
-        levels = find_levels(residuals.left_out, series.times, grid, noise)
+        levels = find_levels(residuals.left_out, series.times, series.grid, noise)
         if levels is not None:
             self.settings.report(f"the level steps at {', '.join(f'{one:.6g}' for one in levels.starts)}")
         return replace(series, levels=levels)

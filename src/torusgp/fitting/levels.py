@@ -19,11 +19,12 @@ from torusgp.fitting.noise_process import Levels, Predecessors
 
 Array = NDArray[np.float64]
 
+_MOST_CELLS = 500  # means of consecutive rows: the noise of more would be known over a small share of a stretch only
 _SHORTEST = 0.1  # of the rows, that a level lasts: what varies within a block that is left out is noise
 
 
 def find_levels(
-    residuals: Array, times: Array, grid: TimeGrid, noise: Callable[[Array], Autocovariance]
+    residuals: Array, times: Array, grid: TimeGrid, noise: Callable[[Array, TimeGrid], Autocovariance]
 ) -> Levels | None:
     """The levels of a series; None if it has the same all along.
 
@@ -36,13 +37,18 @@ def find_levels(
     grid : TimeGrid
         The same, as cells.
     noise : callable
-        The autocovariance that residuals show.
+        The autocovariance that residuals show on a grid.
     """
-    edges, means, before = [0, len(residuals)], np.zeros(1), noise(residuals)
+    size = -(-len(residuals) // _MOST_CELLS)
+    if size > 1:
+        starts = np.arange(0, len(residuals), size)
+        residuals = np.add.reduceat(residuals, starts) / np.diff(np.append(starts, len(residuals)))
+        times, grid = times[starts], TimeGrid(np.arange(len(starts)), 1.0, True)
+    edges, means, before = [0, len(residuals)], np.zeros(1), noise(residuals, grid)
     while (step := _likely_step(residuals - np.repeat(means, np.diff(edges)), grid, before, edges)) is not None:
         closer = sorted([*edges, step])
         found = np.add.reduceat(residuals, closer[:-1]) / np.diff(closer)
-        after = noise(residuals - np.repeat(found, np.diff(closer)))
+        after = noise(residuals - np.repeat(found, np.diff(closer)), grid)
         _, later = _gains(residuals - np.repeat(means, np.diff(edges)), grid, after)
         if later[step] < SURE + np.log(len(residuals)):
             break

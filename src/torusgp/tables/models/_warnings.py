@@ -218,8 +218,8 @@ def _of_sizes(table):
     return (
         f"The size of errors changes with {along.name}, from {sizes[0]} to {sizes[1]}, but that of intervals does not: "
         f"50 % intervals contain {percent(table.scores_.middle, 0)} of the rows held out. Let it change "
-        f"({word('noise_by', along.name)}). Rows that are certain beforehand, such as those of closed hours, are better "
-        "left out; forecasts leave such hours out, too."
+        f"({word('noise_by', along.name)}). Rows that are certain beforehand, such as those of closed hours, are "
+        "better left out; forecasts leave such hours out, too."
     )
 
 
