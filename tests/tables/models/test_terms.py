@@ -170,5 +170,6 @@ class TestExpressions:
             day * line + day + line,
             Circle("t", "auto") * day,
             many,
+            many + day * week,
         ):
             assert with_single_effects(kernel) is kernel

@@ -123,6 +123,8 @@ def with_single_effects(kernel: Expression) -> Expression:
     it would be left to the noise, which is then larger, and so on. Of products of many inputs the data choose the
     frequencies, and need no such effects: beside them what interacts would start from nothing.
     """
+    if any(len(term.factors) > FEW_AXES and _is_open(term) for term in kernel.terms if isinstance(term, Product)):
+        return kernel
     alone = {_key(term.factors[0]) for term in kernel.terms if isinstance(term, Product) and len(term.factors) == 1}
     singles: dict[Any, Product] = {}
     for term in kernel.terms:
