@@ -31,9 +31,10 @@ def check_options(table):
         if value is not None and not isinstance(value, str):
             raise ValueError(f"{name} must be text or None, got {value!r}.")
     given = table.noise_by
-    is_sequence = isinstance(given, Sequence | Set) and not isinstance(given, str)
-    if given is not None and not (is_sequence and all(isinstance(one, str) for one in given)):
-        raise ValueError(f"noise_by must be a sequence of names of inputs, got {given!r}.")
+    is_word = isinstance(given, str)
+    names = given if isinstance(given, Sequence | Set) and not is_word else [None]
+    if given is not None and not (is_word and given == "auto") and not all(isinstance(one, str) for one in names):
+        raise ValueError(f"noise_by must be 'auto' or a sequence of names of inputs, got {given!r}.")
     if not isinstance(table.errors, str) or table.errors not in ("auto", "independent"):
         raise ValueError(f"errors must be 'auto' or 'independent', got {table.errors!r}.")
 
