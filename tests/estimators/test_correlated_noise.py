@@ -9,6 +9,8 @@ from scipy.signal import lfilter
 from sklearn.base import clone
 
 from torusgp import ARNoise, Category, Circle, CorrelatedNoise, Line, Slope, TorusGPRegressor
+from torusgp.engine.series import Autocovariance
+from torusgp.fitting import correlated_fitter
 from torusgp.fitting.correlated_fitter import CorrelatedFitter
 from torusgp.fitting.prior import NOISE
 
@@ -359,3 +361,24 @@ def test_few_rows_are_said_to_show_no_correlation():
     with pytest.warns(UserWarning, match="cannot show how their noise is correlated"):
         model = TorusGPRegressor(WEEK, noise="correlated").fit(*weekly(40))
     assert model.noise_process_ is None
+
+
+def test_predictions_have_the_variance_that_blocks_left_out_have_shown(monkeypatch):
+    """What all rows leave unknown of the function is added to the noise, so it is not in that a second time."""
+    given, X = [], pd.DataFrame({"time": np.arange(300.0)})
+    y = weekly(300)[1] + 3 * np.sin(2 * np.pi * X["time"] / 250)
+    original = correlated_fitter.left_out_residuals
+
+    def spy(*arguments):
+        given.append(arguments)
+        return original(*arguments)
+
+    monkeypatch.setattr(correlated_fitter, "left_out_residuals", spy)
+    TorusGPRegressor(WEEK + Circle("time", 250.0), noise="correlated", n_components=31).fit(X, y)
+    columns, series, _, variances = given[0]
+    white = Autocovariance(np.array([0.5, 0.0]))
+    found = original(columns, series, white, variances)
+    F = columns(slice(None))
+    unknown = np.sum(F * np.linalg.solve(F.T @ F / 0.5 + np.diag(1 / variances), F.T).T)
+    assert found.variance * 300 + unknown == pytest.approx(found.square, rel=1e-6)
+    assert unknown < 0.9 * np.sum(found.uncertainty)

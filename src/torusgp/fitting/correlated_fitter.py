@@ -372,7 +372,8 @@ def left_out_residuals(columns: SeriesColumns, series: Series, noise: Autocovari
         parts.append((gram, own.T @ targets, covariance))
     whole = [np.sum([part[i] for part in parts], axis=0) for i in range(3)]
     result, seen, uncertainty = (np.empty(len(series.rows)) for _ in range(3))
-    weights, _ = moments(*whole).posterior(variances)
+    weights, root = moments(*whole).posterior(variances)
+    unknown_at_last = float(np.sum((root.T @ whole[0]) * root.T))
     products = np.zeros(longest_lag(len(result)))
     for fold, part in zip(folds, parts, strict=True):
         others = [one - own for one, own in zip(whole, part, strict=True)]
@@ -387,7 +388,9 @@ def left_out_residuals(columns: SeriesColumns, series: Series, noise: Autocovari
     total, unknown = float(np.sum(result**2)), float(np.sum(uncertainty))
     squares = max(total - unknown, float(np.sum(seen**2)))
     share = float(np.clip((total - squares) / unknown, 0.0, 1.0)) if unknown > 0 else 0.0
-    return Residuals(result, squares / len(result), (share * unknown, share * products), share * uncertainty)
+    # a prediction adds what all rows leave unknown: then it has the variance that rows left out have shown
+    variance = max(squares, total - unknown_at_last) / len(result)
+    return Residuals(result, variance, (share * unknown, share * products), share * uncertainty)
 
 
 def is_correlated(residuals: Array) -> bool:
