@@ -319,3 +319,8 @@ def test_noise_scales_whose_precision_is_infinite_are_refused():
     X, y = make_rows()
     with pytest.raises(ValueError, match="noise_scale goes from 1e-200"):
         gather(X, y, "dense", noise_scale=np.full(N, 1e-200))
+
+
+def test_sums_need_a_period():
+    with pytest.raises(ValueError, match="period must be positive"):
+        SufficientStatistics.from_data(np.zeros((3, 2)), np.zeros(3), tensor(2, 1), period=None)

@@ -22,6 +22,7 @@ from torusgp.engine.derivatives import DerivativeSums
 from torusgp.engine.inference import LinearStatistics
 from torusgp.engine.marginals import Marginals
 from torusgp.engine.row_checks import check_rows
+from torusgp.kernels.checks import check_period
 from torusgp.kernels.index_sets import IndexSet
 from torusgp.kernels.product import ProductKernel
 from torusgp.kernels.torus import Sharing
@@ -52,7 +53,7 @@ class SummedStatistics:
         if not isinstance(index_set, IndexSet):
             raise ValueError(f"index_set must be an IndexSet, got {index_set!r}.")
         self.index_set = index_set
-        kernel = ProductKernel(period=period)
+        kernel = ProductKernel(period=check_period(period))
         kernel.resolve_dimension(index_set.dimension)
         self.period = kernel.period
         self.n_outputs, self.n_plain = n_outputs, n_plain
