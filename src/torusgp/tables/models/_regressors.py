@@ -18,7 +18,6 @@ from torusgp.tables.models._terms import with_single_effects
 _FEW_COMPONENTS = 401  # at most, of a fit from which an effective sample size is estimated
 _EXPECTED_COMPONENTS = 401  # where their number is to be found
 _BLOCKS, _CLEAR = 10, 2.0  # blocks of rows on which models are compared, and standard errors that are clear
-_WORTHWHILE = 0.1  # of the squared residuals of blocks left out: frequencies chosen with them gain some by chance
 
 
 def fit_regressor(table, rows, before=None, share=None):
@@ -64,16 +63,18 @@ def pairs_of(table):
 def is_clearly_better(whole, pairs):
     """Whether a model with a product of all inputs is clearly better than one without.
 
-    Where errors are correlated, it is if it predicts blocks left out better by a tenth of the squared residuals and by
-    two standard errors: its frequencies were chosen with these rows. Otherwise its evidence is larger by the logarithm
-    of the number of rows for each frequency, which is what it costs to have been chosen among many.
+    Where errors are correlated, it is if it predicts blocks left out better by two standard errors, and by as large a
+    share of the squared residuals as it has components to rows: these were chosen with the rows that are left out, and
+    gain about half as much by that alone. Otherwise its evidence is larger by the logarithm of the number of rows for
+    each frequency, which is what it costs to have been chosen among many.
     """
     residuals = [one.fit_.left_out for one in (whole, pairs)]
+    index_set, n_rows = whole.index_set_, whole.fitted_.statistics.n_samples
     if residuals[0] is None or residuals[1] is None:
-        price = len(whole.index_set_.frequencies) * np.log(whole.fitted_.statistics.n_samples)
-        return whole.log_marginal_likelihood_ - pairs.log_marginal_likelihood_ > price
+        gain = whole.log_marginal_likelihood_ - pairs.log_marginal_likelihood_
+        return gain > len(index_set.frequencies) * np.log(n_rows)
     squares = [one**2 for one in residuals]
-    if squares[0].mean() > (1 - _WORTHWHILE) * squares[1].mean():
+    if squares[0].mean() > (1 - index_set.n_components / n_rows) * squares[1].mean():
         return False
     gains = np.array([np.mean(block) for block in np.array_split(squares[1] - squares[0], _BLOCKS)])
     return gains.mean() > _CLEAR * gains.std(ddof=1) / np.sqrt(_BLOCKS)
