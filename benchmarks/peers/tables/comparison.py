@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.peers.tables import __doc__ as description
 from benchmarks.peers.tables import next_day, page
-from benchmarks.peers.tables.methods import CHANGING, METHODS, NORMAL_NOISE, TIDAL, timed
+from benchmarks.peers.tables.methods import METHODS, NORMAL_NOISE, TIDAL, timed
 from benchmarks.peers.tables.predictions import scores
 from benchmarks.peers.tables.problems import LUNAR_DAY, PROBLEMS, load
 from paper.common import commit
@@ -29,9 +29,7 @@ def run_problem(name, folder, methods, report):
         "failed": {},
     }
     for label in methods:
-        if (label in TIDAL and LUNAR_DAY not in problem.X) or (label == CHANGING and not problem.noise_by):
-            continue
-        if label in NORMAL_NOISE and problem.counts:
+        if (label in TIDAL and LUNAR_DAY not in problem.X) or (label in NORMAL_NOISE and problem.counts):
             continue
         try:
             with threadpool_limits(1):

@@ -27,8 +27,8 @@ def torusgp(problem):
 
 
 def torusgp_noise(problem):
-    """The table as it is, with noise whose size depends on some of the inputs."""
-    return _table_model(problem, noise_by=problem.noise_by)
+    """The table as it is, with noise whose size depends on all inputs."""
+    return _table_model(problem, noise_by="auto")
 
 
 def torusgp_terms(problem):
@@ -293,19 +293,18 @@ def least_squares(speeds):
     return method
 
 
-CHANGING = "torusgp, noise that changes"
 TIDAL = {  # for the sea alone
     "least squares, 37 constituents": least_squares(tides.STANDARD),
     "least squares, 60 constituents": least_squares(f"{tides.STANDARD} {tides.MORE}"),
 }
 NORMAL_NOISE = {  # whose size changes with the inputs: counts have it anyway
+    "torusgp, noise that changes": torusgp_noise,
     "mgcv bam, noise that changes": lambda problem: mgcv(problem, with_time=False, changing=True),
     "LightGBM, noise that changes": lambda problem: lightgbm(problem, changing=True),
 }
 METHODS = {
     "torusgp": torusgp,
     "torusgp, terms by hand": torusgp_terms,
-    CHANGING: torusgp_noise,
     "mgcv bam": mgcv,
     "mgcv bam, without time": lambda problem: mgcv(problem, with_time=False),
     "LightGBM": lightgbm,

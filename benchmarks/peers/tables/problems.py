@@ -58,7 +58,6 @@ class Problem:
     counts: bool = False
     formula: str = ""  # the same terms for torusgp.TableModel, which reads the table itself
     settings: dict = field(default_factory=dict)  # further ones of it, as a user would give them
-    noise_by: tuple = ()  # inputs that the size of the noise may depend on
 
     @property
     def y(self):
@@ -162,7 +161,6 @@ def nox(folder):
         formula="circle('wind direction', 360) * 'wind speed' + hour * weekday + hour * circle('wind direction', 360)"
         " + hour * year + time",
         settings={"inputs": ["time", "wind direction", "wind speed"], "periods": {"wind direction": 360}},
-        noise_by=("wind direction", "wind speed", HOUR),
     )
 
 
