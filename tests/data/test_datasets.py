@@ -85,6 +85,7 @@ class TestPerforatedPlate:
             ({"shape": (10, 0)}, "shape must be"),
             ({"shape": (10, 2.5)}, "shape must be"),
             ({"spacing": 0.0}, r"spacing must be a positive number, got 0\.0"),
+            ({"spacing": 1e-200}, r"spacing must lie between 1e-09 and 1e\+09, got 1e-200"),
             ({"softness": -1}, "softness"),
             ({"radius": np.nan}, "radius"),
             ({"noise_std": -0.1}, r"noise_std must be zero or a positive number, got -0\.1"),

@@ -11,6 +11,7 @@ import numpy as np
 from torusgp.checks import check_flag, check_number, check_size, is_real, to_floats
 from torusgp.kernels.lattices import fold, reduced_basis
 
+_SMALLEST = 1e-9  # length, in pixels or cells
 _PLATE_LEVELS = (0.75, 0.2)  # grey of the metal and of the holes, before lighting
 _PLATE_COLOURS = ((0.85, 0.72, 0.5), (0.15, 0.2, 0.3))  # brass over a bluish dark
 _LIGHT_FROM = (-0.8, 0.6)  # direction in which the lighting rises: up and to the right
@@ -220,6 +221,8 @@ def _check_positive(**values):
     for name, value in values.items():
         if not is_real(value) or not 0 < value < np.inf:
             raise ValueError(f"{name} must be a positive number, got {value!r}.")
+        if not _SMALLEST <= value <= 1 / _SMALLEST:  # products of others would leave the range of numbers
+            raise ValueError(f"{name} must lie between {_SMALLEST:g} and {1 / _SMALLEST:g}, got {value!r}.")
 
 
 def _check_not_negative(**values):
