@@ -134,6 +134,10 @@ def test_a_significance_is_a_number(torus, significance):
         surfaces.find_stationary_points(torus, min_significance=significance)
 
 
+def test_a_plate_may_be_turned_often():
+    assert np.linalg.det(datasets.make_perforated_plate((9, 9), 3.0, angle=1e300).cell) > 1
+
+
 @pytest.mark.parametrize("spacing", [0, 1e300, "wide", None])
 def test_a_spacing_of_a_plate(spacing):
     with pytest.raises(ValueError, match="spacing"):

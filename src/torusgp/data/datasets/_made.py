@@ -122,7 +122,7 @@ def make_perforated_plate(
     check_flag(colour, "colour")
     for name, value in (("angle", angle), ("gradient", gradient), ("vignette", vignette)):
         check_number(value, name)
-    directions = np.radians(angle) + np.array([0.0, np.pi / 3])
+    directions = np.radians(angle % 360) + np.array([0.0, np.pi / 3])
     cell = spacing * np.column_stack([np.cos(directions), np.sin(directions)])
     pixels = np.stack(
         np.meshgrid(np.arange(n_rows), np.arange(n_columns), indexing="ij"), axis=-1
