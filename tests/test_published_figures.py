@@ -1,10 +1,14 @@
 """Figures that fits of published data have reached: a change that loses them fails here, not in a later measurement."""
 
+import os
+
 import pytest
 
 from benchmarks import learned
 from benchmarks.open import births, electricity, star
 from benchmarks.open.common import locate
+from benchmarks.peers.tables import methods, problems
+from benchmarks.peers.tables.predictions import scores
 
 
 def check_figures(figures):
@@ -29,3 +33,15 @@ def test_a_set_that_is_learned_from_axes_alone():
     if path is None:
         pytest.skip(reason)
     check_figures(learned.electricity(None))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "r2", "log_loss"), [("births", 0.90, 7.35), ("nox", 0.745, 0.485)])
+def test_tables_whose_terms_nobody_names(name, r2, log_loss):
+    if "TORUSGP_DATA" not in os.environ:
+        pytest.skip("published data are in the folder TORUSGP_DATA")
+    problem = problems.load(name, os.environ["TORUSGP_DATA"])
+    found = scores(problem.y[problem.held_out], methods.torusgp(problem))
+    assert found["R2"] > r2
+    assert found["log loss"] < log_loss
+    assert 0.92 < found["coverage"] < 0.985

@@ -45,7 +45,7 @@ def _commits(record):
 
 
 def _section(case):
-    results = case["results"]
+    results = {label: _as_printed(row) for label, row in case["results"].items()}  # what looks equal is no loss
     keys = [key for key in next(iter(results.values())) if key not in ("details", "clock", "commit")]
     lines = [f"## {case['title']}", ""]
     lines += [f"{case['rows']:,} rows to learn from, {case['held out']:,} held out; errors in {case['unit']}.", ""]
@@ -73,6 +73,11 @@ def _best(results, key):
         return None
     values = {label: row[key] for label, row in results.items() if row.get(key) is not None}
     return (max if key == "R2" else min)(values, key=values.get) if values else None
+
+
+def _as_printed(row):
+    """A row whose numbers have as many digits as the page shows."""
+    return {key: float(f"{one:.4g}") if isinstance(one, float) else one for key, one in row.items()}
 
 
 def _number(key, value):
