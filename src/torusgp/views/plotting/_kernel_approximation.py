@@ -37,8 +37,7 @@ class KernelApproximationDisplay:
     Examples
     --------
     >>> from torusgp import TorusKernel
-    >>> from torusgp.checks import check_count
-    from torusgp.kernels.index_sets import euclidean
+    >>> from torusgp.kernels.index_sets import euclidean
     >>> kernel = TorusKernel(length_scale=[0.5, 1.0], period=[24.0, 7.0])
     >>> display = KernelApproximationDisplay.from_kernel(kernel, euclidean(2, 5))
     >>> bool(abs(display.error).max() <= display.truncation_error + 1e-12)
