@@ -1,5 +1,7 @@
 """Models of tables name a parameter or an argument that cannot be right."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -23,15 +25,19 @@ def fitted():
     return TableModel("y", terms="hour + time", n_components=15, errors="independent").fit(frame())
 
 
-@pytest.mark.parametrize("value", [3, np.zeros(0), np.zeros((2, 2)), {"a": 1}, len])
+NAMES = [
+    "target", "noise", "exposure", "time", "timezone", "holidays", "whole_days", "drop_missing", "errors", "decimal",
+    "date_format", "noise_by",
+]  # fmt: skip
+WRONG = [3, np.zeros((2, 2)), len]
+
+
 @pytest.mark.parametrize(
-    "name",
-    ["target", "noise", "exposure", "time", "timezone", "holidays", "whole_days", "drop_missing", "errors", "decimal",
-     "date_format", "noise_by", "periods"],
-)  # fmt: skip
+    ("name", "value"),
+    # a dictionary of periods names columns, and nothing at all is no period
+    [*itertools.product(NAMES, [*WRONG, np.zeros(0), {"a": 1}]), *(("periods", one) for one in WRONG)],
+)
 def test_a_parameter_is_named(name, value):
-    if name == "periods" and isinstance(value, dict | np.ndarray) and len(np.shape(value)) != 2:
-        pytest.skip("a dictionary names columns, and nothing at all is no period")
     with pytest.raises((ValueError, TypeError), match=name):
         TableModel(**{"target": "y", "terms": "hour", name: value}).fit(frame())
 
