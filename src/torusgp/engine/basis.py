@@ -77,9 +77,11 @@ class ColumnPlan:
         Rows that are given at once, if they are few.
     dtype : dtype, default=float64
         Type of the columns, float64 or float32.
+    chunk_bytes : int, optional
+        Size of the exponentials of a chunk of rows.
     """
 
-    def __init__(self, frequencies, max_rows, dtype=np.float64):
+    def __init__(self, frequencies, max_rows, dtype=np.float64, chunk_bytes=_CHUNK_BYTES):
         self.dtype, self._type = dtype, np.result_type(dtype, np.complex64)
         frequencies = frequencies[1:]
         n_frequencies, dimension = frequencies.shape
@@ -110,7 +112,7 @@ class ColumnPlan:
                 node[longer] = n_nodes + which
                 n_nodes += len(keys)
         self._where = node
-        self._step = min(max(16, _CHUNK_BYTES // (16 * max(n_nodes, 1))), max(max_rows, 1))
+        self._step = min(max(16, chunk_bytes // (16 * max(n_nodes, 1))), max(max_rows, 1))
         self._nodes = np.empty((n_nodes, self._step), dtype=self._type)
         self._factors = np.empty((n_frequencies, self._step), dtype=self._type)
 
@@ -120,16 +122,21 @@ class ColumnPlan:
         if not len(self._where):
             return out
         pair_scale = None if scale is None else np.asarray(scale, dtype=self.dtype)[1:]
-        for start in range(0, len(phases), self._step):
-            rows = slice(start, start + self._step)
+        for rows, exponentials in self.exponentials(phases):
             # A complex number is a cosine and a sine side by side. The copy from (n_frequencies, n_rows), where
             # products run over contiguous memory, to the rows of the result applies the scale at the same time.
-            values, own = self._evaluate(phases[rows].T).T, out[rows, 1:].view(self._type)
+            values, own = exponentials.T, out[rows, 1:].view(self._type)
             if pair_scale is None:
                 np.copyto(own, values)
             else:
                 np.multiply(values, pair_scale, out=own)
         return out
+
+    def exponentials(self, phases):
+        """Chunks of rows, and their exponentials (n_frequencies - 1, n_rows), which are valid until the next chunk."""
+        for start in range(0, len(phases), self._step):
+            rows = slice(start, start + self._step)
+            yield rows, self._evaluate(phases[rows].T)
 
     def _evaluate(self, phases):
         """Exponentials of shape (n_frequencies, n_rows), valid until the next call, for phases (dimension, n_rows)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from torusgp.fitting.changing_noise import (
 from torusgp.fitting.fitter import SAMPLE_ROWS, Fit, Fitter
 from torusgp.fitting.latent_fitter import LatentFitter
 from torusgp.fitting.likelihoods import check_likelihood
-from torusgp.fitting.noise_models import TimeNoise
+from torusgp.fitting.noise_models import TimeNoise, WhiteNoise, check_noise
 from torusgp.fitting.row_passes import BlockPasses, RowPasses, SourcePasses, rows_of_chunk
 from torusgp.fitting.rows import Rows
 from torusgp.kernels.axes import Expression
@@ -42,9 +43,12 @@ def fit_changing_noise(
     scale: Any,
     in_time: TimeNoise | None,
     time: Any = None,
-    start: tuple[Fit, ChangingNoise] | None = None,
+    start: tuple[Fit, ChangingNoise | None] | None = None,
 ) -> Any:
-    """Fit a regressor with a ``noise_kernel`` to rows in memory, perhaps from where another fit has ended."""
+    """Fit a regressor with a ``noise_kernel`` to rows in memory, perhaps from where another fit has ended.
+
+    A start without noise is a fit of the same rows with noise of one size.
+    """
     _check(model)
     checked = check_fit_rows(model, X, y, sample_weight, scale, None, reset=True)
     if checked.y.shape[1] != 1:
@@ -54,13 +58,35 @@ def fit_changing_noise(
     fit_function = function_fitter(fitter)
     if in_time is not None:
         checked, fit_function = make_series(model, in_time, checked, resolved, time)
-    noise_fitter = _noise_fitter(model, checked.X, 0.0, None if start is None else start[1].fit.model)
+    noise = None if start is None else start[1]
+    noise_fitter = _noise_fitter(model, checked.X, 0.0, None if noise is None else noise.fit.model)
     for one in (fitter.model, noise_fitter.model):
         check_used(checked.X, one)
     both = SideBySide(fitter.layout, noise_fitter.layout)
     coordinates, plain = both(checked.X)
     rows = Rows(coordinates, checked.y, checked.sample_weight, checked.noise_scale, plain)
     return _keep(model, *fit_with_noise(fit_function, noise_fitter, rows, both, start))
+
+
+def with_changing_noise(model: Any, noise_kernel: Expression, X: Any, y: Any, scale: Any, time: Any) -> Any:
+    """A copy of a regressor with noise that changes, fitted to the same rows from where that with one size has ended.
+
+    Parameters
+    ----------
+    model : TorusGPRegressor
+        Fitted to the rows.
+    noise_kernel : Expression
+        What the variance of the noise depends on.
+    X, y, scale, time
+        The rows.
+    """
+    before, result = model.fit_, copy(model)
+    result.noise_kernel = noise_kernel
+    result.forget()
+    in_time = check_noise(model.noise)
+    return fit_changing_noise(
+        result, X, y, None, scale, None if isinstance(in_time, WhiteNoise) else in_time, time, (before, None)
+    )
 
 
 def fit_source_with_noise(model: Any, X: Any, y: Any, sample_weight: Any, scale: Any, checkpoint: Any) -> Any:

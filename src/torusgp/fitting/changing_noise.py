@@ -94,7 +94,7 @@ def fit_with_noise(
     noise_fitter: LatentFitter,
     rows: Rows,
     both: SideBySide,
-    start: tuple[Fit, ChangingNoise] | None = None,
+    start: tuple[Fit, ChangingNoise | None] | None = None,
 ) -> tuple[Fit, ChangingNoise]:
     """Fit both models in turns to rows in memory.
 
@@ -110,16 +110,19 @@ def fit_with_noise(
     both : SideBySide
         How they were laid there.
     start : pair of Fit and ChangingNoise, optional
-        Where a fit of similar rows has ended.
+        Where a fit of similar rows has ended; without noise, that of these rows with noise of one size.
     """
     report = noise_fitter.settings.report
     own_rows, noise_rows = both.split(rows)
     own = np.ones(len(rows)) if rows.noise_scale is None else rows.noise_scale
-    noise = None if start is None else start[1].fit
+    noise = None if start is None or start[1] is None else start[1].fit
     before = np.zeros(len(rows)) if noise is None else _log_variance(noise, noise_rows)
     scale = np.exp(before / 2)
-    known = own_rows if noise is None else replace(own_rows, noise_scale=own * scale)
-    fit = fit_function(known, None if start is None else start[0], False)
+    if start is not None and noise is None:
+        fit = start[0]
+    else:
+        known = own_rows if noise is None else replace(own_rows, noise_scale=own * scale)
+        fit = fit_function(known, None if start is None else start[0], False)
     for turn in range(_MOST_TURNS):
         energy, share = _energy_of_fit(fit, own_rows, own, scale), 1 / _redundancy(fit)
         weight = noise_rows.sample_weight if share == 1 else np.full(len(rows), share)

@@ -349,7 +349,8 @@ class _Look:
         self._phases, self._precision = to_phases(rows.X, model.parameters.period), rows.precision[:, None]
         ends = 2 * np.cumsum(patterns.sizes)
         self._starts = ends - 2 * patterns.sizes
-        self._moments = np.empty((int(ends[-1]) if len(ends) else 0, rows.y.shape[1]))
+        weighted = self._precision * model.residuals(rows, self._predictor)
+        self._moments = self._predictor(patterns.frequencies()).adjoint(self._phases, weighted)[1:]
 
     def _some(self, n_new: int) -> tuple[Rows, list[Evidence], float]:
         """Some of the rows, the posterior that they give, and their share; they outnumber all columns."""
@@ -362,13 +363,10 @@ class _Look:
 
     def rough_gains(self) -> NDArray[np.float64]:
         """Gains of all candidates if the model had nothing of them."""
-        weighted = self._precision * self._model.residuals(self._model.rows, self._predictor)
         result = np.empty(len(self._patterns))
         for chosen, size in _batches(self._patterns):
             frequencies = self._patterns.frequencies(chosen)
-            moments = self._predictor(frequencies).adjoint(self._phases, weighted)[1:]
-            moments = moments.reshape(len(chosen), 2 * size, -1)
-            self._moments[self._places(chosen, size)] = moments
+            moments = self._moments[self._places(chosen, size)]
             own = self._own_products(frequencies, size)
             variances = self._model.variances(frequencies)[1 : 2 * len(frequencies) - 1 : 2 * size]
             result[chosen] = sum(

@@ -5,9 +5,9 @@ import pytest
 
 from torusgp.engine.backends import DensePredictor, GramSums
 from torusgp.engine.backends import _dense as dense_module
-from torusgp.engine.basis import columns
+from torusgp.engine.basis import columns, reference_columns
 from torusgp.engine.inference import LinearStatistics, Posterior
-from torusgp.kernels.index_sets import hyperbolic_cross
+from torusgp.kernels.index_sets import from_frequencies, hyperbolic_cross
 
 FREQUENCIES = hyperbolic_cross(2, 3).frequencies
 
@@ -116,6 +116,23 @@ def test_adjoint_is_the_transpose_of_the_mean(rows, predictor):
     values = rng.normal(size=(len(phases), 3))
     left = predictor.mean(phases, weights).T @ values
     np.testing.assert_allclose(weights.T @ predictor.adjoint(phases, values), left, rtol=1e-11)
+
+
+@pytest.mark.parametrize(
+    "frequencies",
+    [
+        hyperbolic_cross(3, 6).frequencies,  # boxes, of which products serve many
+        from_frequencies(np.random.default_rng(0).integers(-900, 900, (80, 3))).frequencies,  # each for itself
+        from_frequencies([[0, 0, 0], [0, 5, 0]]).frequencies,
+        np.zeros((1, 3), dtype=np.int64),
+    ],
+)
+@pytest.mark.parametrize("n_functions", [1, 2, 40])
+def test_adjoint_is_the_product_with_the_columns(frequencies, n_functions):
+    rng = np.random.default_rng(5)
+    phases, values = rng.uniform(0, 2 * np.pi, (700, 3)), rng.normal(size=(700, n_functions))
+    sums = DensePredictor(frequencies, None).adjoint(phases, values)
+    np.testing.assert_allclose(sums, reference_columns(phases, frequencies).T @ values, atol=1e-9)
 
 
 def test_gradient_is_the_difference_of_the_mean(rows, predictor):

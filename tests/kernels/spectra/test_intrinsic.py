@@ -7,6 +7,8 @@ from sklearn.gaussian_process import kernels as sklearn_kernels
 from tests import oracles
 from tests.conftest import TOLERANCE, label
 from torusgp.kernels.spectra import Heat, TorusMatern
+from torusgp.kernels.spectra._lattice import MaternLatticeSum
+from torusgp.kernels.spectra._matern import matern_sum
 
 CELLS = {"hexagonal": oracles.HEXAGONAL, "oblique": oracles.OBLIQUE, "triclinic": oracles.TRICLINIC}
 
@@ -85,3 +87,20 @@ def test_the_phase_metric_is_the_cartesian_one_on_a_circle(family):
     np.testing.assert_allclose(
         one.kernel(0.1 * k, 0.4), other.kernel(0.1 * k[:, None], 0.4, circle), rtol=TOLERANCE["rounding"]
     )
+
+
+@pytest.mark.parametrize("nu", [0.5, 1.5, 2.5])
+@pytest.mark.parametrize("length_scale", [1e-3, 0.3, 2.0, 50.0, 1e4])
+def test_the_sum_on_a_circle_in_closed_form_is_that_over_its_images(nu, length_scale):
+    images = MaternLatticeSum(np.array([[2 * np.pi]]), length_scale, nu)
+    value, derivative = matern_sum(2 * np.pi / length_scale, nu)
+    assert value == pytest.approx(images.at_zero, rel=1e-13)
+    assert derivative == pytest.approx(images.log_scale_derivative, abs=1e-13)
+
+
+@pytest.mark.parametrize("nu", [0.5, 1.5, 2.5])
+def test_the_sum_on_a_circle_at_extreme_length_scales(nu):
+    assert matern_sum(2 * np.pi / 1e-200, nu) == (1.0, 0.0)
+    value, derivative = matern_sum(2 * np.pi / 1e200, nu)
+    assert value > 1e199
+    assert derivative == pytest.approx(1.0)

@@ -16,7 +16,7 @@ from scipy.special import gammaln
 from torusgp.kernels.lattices import fold
 from torusgp.kernels.spectra._base import Spectrum, check_frequency, check_positive
 from torusgp.kernels.spectra._lattice import GaussianLatticeSum, MaternLatticeSum, lattice_sum
-from torusgp.kernels.spectra._matern import LARGEST_SMOOTHNESS, check_smoothness
+from torusgp.kernels.spectra._matern import LARGEST_SMOOTHNESS, check_smoothness, has_closed_sum, matern_sum
 
 _CIRCLE = np.array([[2 * np.pi]])
 _ROWS_AT_ONCE = 4096
@@ -30,6 +30,11 @@ class IntrinsicSpectrum(Spectrum):
     @abstractmethod
     def _sum(self, cell, length_scale):
         """Image sum over the lattice of a cell."""
+
+    def _at_zero(self, cell, length_scale):
+        """That sum at zero, and its derivative in the logarithm of the length scale over it."""
+        total = self._sum(cell, length_scale)
+        return total.at_zero, total.log_scale_derivative
 
     @abstractmethod
     def _squared(self, length_scale, dimension):
@@ -87,11 +92,11 @@ class IntrinsicSpectrum(Spectrum):
             cell = np.asarray(cell, dtype=float)
             waves = 2 * np.pi * np.asarray(frequency, dtype=float) @ np.linalg.inv(cell).T
             squared_wave = (waves**2).sum(axis=-1)
-        total = self._sum(cell, length_scale)
+        at_zero, by_log_scale = self._at_zero(cell, length_scale)
         log_density, derivative = self._log_density(squared_wave, length_scale, len(cell))
         # Poisson: the densities over the volume sum to the image sum at zero
-        log_total = np.log(abs(np.linalg.det(cell))) + np.log(total.at_zero)
-        return log_density - log_total, derivative - total.log_scale_derivative
+        log_total = np.log(abs(np.linalg.det(cell))) + np.log(at_zero)
+        return log_density - log_total, derivative - by_log_scale
 
 
 def _check_metric(metric):
@@ -162,6 +167,11 @@ class TorusMatern(IntrinsicSpectrum):
 
     def _sum(self, cell, length_scale):
         return lattice_sum(MaternLatticeSum, _as_key(cell), length_scale, float(self.nu))
+
+    def _at_zero(self, cell, length_scale):
+        if len(cell) > 1 or not has_closed_sum(self.nu):
+            return super()._at_zero(cell, length_scale)
+        return matern_sum(abs(cell[0, 0]) / length_scale, self.nu)
 
     def _squared(self, length_scale, dimension):
         nu = 2 * self.nu + dimension / 2

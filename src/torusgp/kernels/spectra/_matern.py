@@ -41,6 +41,34 @@ def matern_log_scale_derivative(distance, nu):
     return np.where(z > 0, _power_times_bessel(z, nu, nu + 1, 1 - nu), 0.0)
 
 
+def has_closed_sum(nu):
+    """Whether :func:`matern_sum` is for this smoothness."""
+    return nu in _POLYNOMIALS
+
+
+def matern_sum(distance, nu):
+    r"""Sum of the Matern correlation over all multiples of a distance, and of its derivative, over that sum.
+
+    The derivative is that in the logarithm of the length scale. For half-integer smoothness both are sums of
+    polynomials times powers, as :math:`\sum_{n \geq 1} n x^n = x / (1 - x)^2`, and no term is negative.
+    """
+    z = np.sqrt(2 * nu) * distance
+    x, rest = np.exp(-z), -np.expm1(-z)
+    if x == 0:
+        return 1.0, 0.0
+    powers = x / rest * np.array([1, 1, 1 + x, 1 + x * (4 + x)]) * (z / rest) ** np.arange(4)
+    value, slope = (2 * float(np.dot(one, powers)) for one in _POLYNOMIALS[nu])
+    return 1 + value, slope / (1 + value)
+
+
+# factors of powers of z in the correlation and in its derivative in the logarithm of the length scale
+_POLYNOMIALS = {
+    0.5: ([1, 0, 0, 0], [0, 1, 0, 0]),
+    1.5: ([1, 1, 0, 0], [0, 0, 1, 0]),
+    2.5: ([1, 1, 1 / 3, 0], [0, 0, 1 / 3, 1 / 3]),
+}
+
+
 def _bessel_form(z, nu):
     value = _power_times_bessel(z, nu, nu, nu)
     if nu >= 20:  # K_nu overflows at small z, where the power series without its singular term is exact

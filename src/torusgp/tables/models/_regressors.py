@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from torusgp.estimators.noise import with_changing_noise
 from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.estimators.settings import FEW_AXES
 from torusgp.fitting.likelihoods import check_likelihood
@@ -35,20 +36,27 @@ def fit_regressor(table, rows, before=None, share=None):
         Effective sample size of those, over their number.
     """
     pairs = None if before is not None else pairs_of(table)
-    if pairs is not None:
-        both = [_fit_plain(table, rows, inputs) for inputs in (pairs, table.inputs_)]
-        if not is_clearly_better(both[1][0], both[0][0]):
-            table.inputs_ = pairs
-        if not table.noise_by:
-            return both[table.inputs_ is not pairs]
-    return _fit(table, rows, before, share)
+    if pairs is None:
+        return _fit(table, rows, before, share)
+    model, size = _fit_better(table, rows, pairs)
+    kernel = noise_kernel(table.noise_by, table.inputs_)
+    if kernel is None:
+        return model, size
+    with limited_blas(model.index_set_.n_components):
+        times = None if model.noise_process_ is None else row_times(table.inputs_, rows.order)
+        model = with_changing_noise(model, kernel, rows.X, rows.y, rows.scale, times)
+    return model, model.fitted_.effective_sample_size
 
 
-def _fit_plain(table, rows, inputs):
-    """A fit with noise of one size, on which models are compared."""
-    plain = copy(table)
-    plain.inputs_, plain.noise_by = inputs, None
-    return _fit(plain, rows)
+def _fit_better(table, rows, pairs):
+    """A fit with noise of one size, with a product of all inputs beside the pairs if that is clearly better."""
+    plain, whole = copy(table), table.inputs_
+    plain.noise_by, fits = None, []
+    for plain.inputs_ in (pairs, whole):
+        fits.append(_fit(plain, rows))
+    is_better = is_clearly_better(fits[1][0], fits[0][0])
+    table.inputs_ = whole if is_better else pairs
+    return fits[1] if is_better else fits[0]
 
 
 def pairs_of(table):
