@@ -129,7 +129,7 @@ class Moments:
         -------
         mean : ndarray of shape (n_columns,)
         root : ndarray of shape (n_columns, n_columns)
-            Its product with its transpose is the covariance.
+            An upper triangle; its product with its transpose is the covariance.
         """
         scale = np.sqrt(variances)
         whole = scale[:, None] * self.precision * scale

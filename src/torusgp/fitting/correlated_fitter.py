@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.blas import dtrmm
 
 from torusgp.engine.basis import columns as basis_columns
 from torusgp.engine.moments import Moments, noise_gram
@@ -284,6 +285,8 @@ class CorrelatedFitter(Fitter):
 class _FirstFitter(Fitter):
     """Fits rows as if they were independent, but does not look for a frequency that their noise explains."""
 
+    is_final = False
+
     def __init__(self, model: Model, settings: Settings, series: Series):
         super().__init__(model, settings)
         self._series = series
@@ -380,8 +383,9 @@ def left_out_residuals(columns: SeriesColumns, series: Series, noise: Autocovari
         mean, root = moments(*others).posterior(variances)
         own, targets = columns(fold), columns.targets(fold)
         result[fold], seen[fold] = targets - own @ mean, targets - own @ weights
-        # a matrix whose product with its transpose is the covariance of what is not known of these rows
-        rows = own @ root
+        # a matrix whose product with its transpose is the covariance of what is not known of these rows; the root is
+        # an upper triangle
+        rows = dtrmm(1.0, root, own.T, trans_a=1).T
         uncertainty[fold] = np.einsum("ij,ij->i", rows, rows)
         products += summed_products(rows, series.grid.take(fold), len(products))
     # what is not known of the function adds to residuals of rows left out, and lowers those of the others

@@ -91,7 +91,15 @@ class Preliminary:
 
 
 class Fitter:
-    """Fits one model with one set of settings."""
+    """Fits one model with one set of settings.
+
+    Attributes
+    ----------
+    is_final : bool
+        Whether frequencies that it chooses are those of the outcome.
+    """
+
+    is_final = True
 
     def __init__(self, model: Model, settings: Settings):
         self.model, self.settings = model, settings
@@ -181,7 +189,7 @@ class Fitter:
         if len(rows) > SAMPLE_ROWS:
             some = rows.take(np.sort(choose_rows(len(rows), max(SAMPLE_ROWS, len(rows) // _CHOOSING))))
         selection, budget = problem.selection(some), problem.budget()
-        learned, source = selection.learn(start, budget), problem.source(rows)
+        learned, source = selection.learn(start, budget, self.is_final), problem.source(rows)
         if some is not rows:  # which show more than the others do
             n_more = min(_POOL, (budget - learned.index_set.n_components) // 2)
             pool, before = selection.pool(learned, n_more).to_index_set(), learned.parameters

@@ -126,10 +126,11 @@ class Selection:
         self._make_source, self._row_gains = make_source, RowGains(make_source)
         self._highest, self._report = highest, report
 
-    def learn(self, start: Parameters, n_components: int) -> Learned:
+    def learn(self, start: Parameters, n_components: int, is_final: bool = True) -> Learned:
         """Choose at most so many components, and learn the parameters that go with them.
 
-        The noise variance makes the rows that took no part most probable.
+        The noise variance makes the rows that took no part most probable. Only if it is final, what was chosen is
+        compared with the prior's own frequencies.
         """
         if not len(self._others):
             return self._unchecked(start, n_components)
@@ -140,7 +141,7 @@ class Selection:
         if not most:
             return self._finished(state, scores, capped=False)
         while since < _PATIENCE and size < most:
-            whole, is_whole = self._completed(state, min(most, _REACH * size))
+            whole, is_whole = self._completed(state, min(most, _REACH * size), in_part=False)
             if is_whole and _advantage(whole.score, state.score) > -1:
                 own, is_whole = self._looked_beyond(whole, most)
                 if is_whole:
@@ -160,7 +161,9 @@ class Selection:
         filled, is_whole = self._completed(best, most)
         better = _advantage(filled.score, best.score) > (-1 if is_whole else 0)
         chosen = filled if better else self._thinned(best)
-        return self._finished(self._compare_with_prior(chosen, scores, start, most), scores, capped)
+        if is_final:
+            chosen = self._compare_with_prior(chosen, scores, start, most)
+        return self._finished(chosen, scores, capped)
 
     def _looked_beyond(self, whole: _State, most: int) -> tuple[_State, bool]:
         """All that the prior thinks likely, once shorter length scales on a larger set have been tried too.
@@ -308,18 +311,20 @@ class Selection:
             densities += weight * density(found.x)
         return _State(model, _Score(model.index_set.n_components, log_evidence, densities), factors, n_candidates)
 
-    def _completed(self, state: _State, most: int) -> tuple[_State, bool]:
+    def _completed(self, state: _State, most: int, in_part: bool = True) -> tuple[_State, bool]:
         """The state with what the prior thinks likely, up to so many frequencies, and whether that is all of it.
 
         A frequency that does not show itself is not zero: it is as likely as before, but for what the data say of it.
-        Without it the function would seem to be known better than it is.
+        Without it the function would seem to be known better than it is. Nothing is learned anew if only all of it
+        counts and so many are too few.
         """
         for _ in range(_COMPLETIONS):
             model = state.model
             if self._prior.is_below_noise(model.parameters, model.index_set):
                 return state, True
             likely = self._likely(model, most)
-            if len(likely) == len(model.patterns):
+            is_all = in_part or self._prior.is_below_noise(model.parameters, likely.to_index_set())
+            if len(likely) == len(model.patterns) or not is_all:
                 break
             state = self._learned(likely, model.parameters, state.n_candidates)
         return state, False

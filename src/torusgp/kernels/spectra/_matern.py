@@ -57,15 +57,15 @@ def matern_sum(distance, nu):
     if x == 0:
         return 1.0, 0.0
     powers = x / rest * np.array([1, 1, 1 + x, 1 + x * (4 + x)]) * (z / rest) ** np.arange(4)
-    value, slope = (2 * float(np.dot(one, powers)) for one in _POLYNOMIALS[nu])
+    value, slope = (2 * float(one @ powers) for one in _POLYNOMIALS[nu])
     return 1 + value, slope / (1 + value)
 
 
 # factors of powers of z in the correlation and in its derivative in the logarithm of the length scale
 _POLYNOMIALS = {
-    0.5: ([1, 0, 0, 0], [0, 1, 0, 0]),
-    1.5: ([1, 1, 0, 0], [0, 0, 1, 0]),
-    2.5: ([1, 1, 1 / 3, 0], [0, 0, 1 / 3, 1 / 3]),
+    0.5: np.array([[1, 0, 0, 0], [0, 1, 0, 0]]),
+    1.5: np.array([[1, 1, 0, 0], [0, 0, 1, 0]]),
+    2.5: np.array([[1, 1, 1 / 3, 0], [0, 0, 1 / 3, 1 / 3]]),
 }
 
 
