@@ -5,7 +5,7 @@ python -m benchmarks [enumeration] [feature_map] [engine [--quick]] [inputs [par
                      [derivatives]
                      [periods [part ...] [--seeds N] ...] [open [part ...]]
                      [learned [part ...] [--seeds N]] [likelihoods [part ...] [--simulations N]]
-                     [tables [part ...]]
+                     [tables [part ...]] [products [--simulations N] [--rows N ...]]
                      [forecasts [part ...] [--simulations N]] [noise [part ...] [--simulations N] [--rows N]]
                      [gpu [--device D] [--quick]] [page]
                      [calibration [--sets N] [--rows N ...] [--dimensions D ...] [--quick]]
@@ -21,6 +21,7 @@ BY_NAME = (
     "learned",
     "likelihoods",
     "tables",
+    "products",
     "forecasts",
     "noise",
     "calibration",
@@ -38,6 +39,7 @@ TAKE_ARGUMENTS = (
     "learned",
     "likelihoods",
     "tables",
+    "products",
     "forecasts",
     "noise",
     "calibration",

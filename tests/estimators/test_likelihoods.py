@@ -291,6 +291,17 @@ class TestBadInput:
             TorusGPRegressor(period=1.0, likelihood="poisson").fit(self.X, np.ones((30, 2)))
 
 
+def test_targets_of_very_different_sizes_are_found_from_anywhere():
+    """A step from another function may lead where nothing can be told any more: then it starts from a constant."""
+    rng, hour = np.random.default_rng(0), np.arange(3000) % 24.0
+    X, noise = hour[:, None], rng.gamma(0.5, 1, 3000)
+    before, sizes = np.where(hour < 12, 10.0, 0.2), np.where(hour < 12, 10.0, 1e-5)
+    model = TorusGPRegressor(Circle(0, 24), likelihood="gamma")
+    for fitted in (model.fit(X, noise * sizes), clone(model).fit(X, noise * before).refit(X, noise * sizes)):
+        means = [np.mean((noise * sizes)[half]) for half in (hour < 12, hour >= 12)]
+        np.testing.assert_allclose(fitted.predict([[3.0], [18.0]]), means, rtol=0.25)
+
+
 def test_a_shop_that_is_closed_at_night_sells_nothing_then():
     rng = np.random.default_rng(0)
     hour = np.tile(np.arange(24.0), 100)

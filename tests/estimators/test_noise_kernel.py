@@ -1,6 +1,7 @@
 """Noise whose variance changes with the inputs."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import norm
 
@@ -153,6 +154,24 @@ def test_what_is_not_known_of_the_function_is_no_noise():
     np.testing.assert_allclose(found.mean(axis=1), variance, rtol=0.03)
     np.testing.assert_allclose(found[0], noise[:20_000] ** 2)
     assert (residuals.left_out[-20_000:] ** 2).mean() > 6 * variance
+
+
+def test_rows_that_are_certain_do_not_take_over():
+    """A shop sells nothing at night: the more the nights count, the more exact they seem to be."""
+    rng, hours = np.random.default_rng(0), np.arange(3000.0)
+    is_open = (hours % 24 >= 8) & (hours % 24 < 20)
+    week = 20 + 8 * np.sin(2 * np.pi * hours / 168)
+    y = np.where(is_open, week + rng.normal(size=3000), 0.0)
+    X = pd.DataFrame({"hour": hours % 24, "time": hours})
+    model = TorusGPRegressor(
+        Circle("hour", 24) * Circle("time", 168), noise_kernel=Circle("hour", 24), n_components=401
+    )
+    with pytest.warns(UserWarning, match=r"5\d% of the rows are known nearly exactly"):
+        model.fit(X, y)
+    mean, std = model.predict(X, return_std=True)
+    assert np.sqrt(np.mean((mean - week)[is_open] ** 2)) < 1.0
+    assert np.abs(mean[~is_open]).max() < 1.0
+    assert np.median(std[~is_open]) < 0.3 * np.median(std[is_open])
 
 
 def test_what_cannot_be_is_refused():

@@ -17,6 +17,7 @@ from torusgp.estimators.settings import make_fitter, make_settings
 from torusgp.estimators.short_form import resolve_kernel
 from torusgp.estimators.validation import check_fit_rows, check_used
 from torusgp.fitting.changing_noise import (
+    ENOUGH,
     MOST_COLUMNS,
     ChangingNoise,
     SideBySide,
@@ -139,7 +140,7 @@ def _noise_fitter(model: Any, X: NDArray[Any], margin: float, resolved: Model | 
     settings = make_settings(model.__class__(backend=model.backend, n_threads=model.n_threads, verbose=model.verbose))
     if resolved is None:
         resolved = resolve_kernel(model.noise_kernel, None, 1.0, X, names, settings.learn, None, margin)
-    return LatentFitter(resolved, settings, noise_likelihood(), MOST_COLUMNS)
+    return LatentFitter(resolved, settings, noise_likelihood(), MOST_COLUMNS, ENOUGH)
 
 
 def _check(model: Any) -> Any:

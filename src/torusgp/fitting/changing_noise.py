@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from torusgp.engine.statistics import SufficientStatistics
+from torusgp.fitting.advice import advise
 from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.fitting.fitter import Fit, Fitter, Preliminary
 from torusgp.fitting.latent import LatentTorusGP
@@ -35,8 +36,10 @@ Array = NDArray[np.float64]
 
 _MOST_TURNS = 8
 MOST_COLUMNS = 401  # of the model of log variances, which squared residuals show only roughly
-_LEAST = 1e-12  # of the mean square: a residual of zero has no logarithm
-_NEGLIGIBLE = 1e-2  # root mean square change of the log variance that ends the turns; a log loss changes by its square
+ENOUGH = 0.01  # gain in its log evidence that is worth no more passes
+_LEAST = 1e-3  # of the mean square: rows that are exactly predicted would count more and more, without an end
+_SOME = 0.01  # share of the rows that are said to be so
+_NEGLIGIBLE = 3e-2  # root mean square change of the log variance that ends the turns; a log loss changes by its square
 
 
 @dataclass(frozen=True)
@@ -140,7 +143,19 @@ def fit_with_noise(
         if is_final:
             break
     assert noise is not None
+    _tell_of_certain_rows(energy, scale**2)
     return fit, ChangingNoise(noise)
+
+
+def _tell_of_certain_rows(energy: Array, variance: Array) -> None:
+    """Say so if the noise of some rows is so small that it is only bounded."""
+    share = float(np.mean(variance < 2 * _LEAST * energy.mean()))
+    if share > _SOME:
+        advise(
+            f"{share:.0%} of the rows are known nearly exactly. Their noise is taken to be {_LEAST**0.5:.0%} of its "
+            "root mean square over all rows, or more, and intervals there may be too wide. Leave out rows that are "
+            "certain beforehand, such as those of closed hours."
+        )
 
 
 def fit_passes_with_noise(
@@ -167,6 +182,7 @@ def fit_passes_with_noise(
         if change < _NEGLIGIBLE:
             break
         energies = Energies(both, fit.fitted, noise.fit)
+        energies = replace(energies, least=_LEAST * float(energies(sample).y.mean()))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             derived = DerivedPasses(passes, energies)
@@ -219,13 +235,14 @@ class Energies:
     both: SideBySide
     fitted: FittedTorusGP
     noise: Fit
+    least: float = 0.0
 
     def __call__(self, rows: Rows) -> Rows:
         """Rows laid on one of the models."""
         own_rows, noise_rows = self.both.split(rows)
         own = np.ones(len(rows)) if rows.noise_scale is None else rows.noise_scale
         scale = np.exp(_log_variance(self.noise, noise_rows) / 2)
-        energy = _energy(self.fitted, own_rows, own, scale)
+        energy = np.maximum(_energy(self.fitted, own_rows, own, scale), self.least)
         return replace(noise_rows, y=energy[:, None], noise_scale=None)
 
 
@@ -253,9 +270,7 @@ def _redundancy(fit: Fit) -> float:
 
 def _energy_of_fit(fit: Fit, rows: Rows, own: Array, scale: Array) -> Array:
     """Expected squares of the noise in units of known scales: from blocks left out where it is correlated."""
-    if fit.noise_squares is None:
-        return _energy(fit.fitted, rows, own, scale)
-    squares = fit.noise_squares * scale**2
+    squares = _energy(fit.fitted, rows, own, scale) if fit.noise_squares is None else fit.noise_squares * scale**2
     return np.maximum(squares, _LEAST * squares.mean())
 
 

@@ -91,15 +91,9 @@ class Preliminary:
 
 
 class Fitter:
-    """Fits one model with one set of settings.
+    """Fits one model with one set of settings."""
 
-    Attributes
-    ----------
-    is_final : bool
-        Whether frequencies that it chooses are those of the outcome.
-    """
-
-    is_final = True
+    is_final = True  # whether frequencies that it chooses are those of the outcome
 
     def __init__(self, model: Model, settings: Settings):
         self.model, self.settings = model, settings
@@ -188,8 +182,8 @@ class Fitter:
         some = rows
         if len(rows) > SAMPLE_ROWS:
             some = rows.take(np.sort(choose_rows(len(rows), max(SAMPLE_ROWS, len(rows) // _CHOOSING))))
-        selection, budget = problem.selection(some), problem.budget()
-        learned, source = selection.learn(start, budget, self.is_final), problem.source(rows)
+        selection, budget, source = problem.selection(some), problem.budget(), problem.source(rows)
+        learned = selection.learn(start, budget, self.is_final)
         if some is not rows:  # which show more than the others do
             n_more = min(_POOL, (budget - learned.index_set.n_components) // 2)
             pool, before = selection.pool(learned, n_more).to_index_set(), learned.parameters
@@ -197,8 +191,7 @@ class Fitter:
                 source.covering(pool, before), problem.prior, self.settings.intercept, learned, before, budget
             )
         extent = _extent(self.model, rows, learned)
-        outcome = Preliminary(self.model, learned, setup.nyquist, period_std, setup.search, extent)
-        return outcome, source
+        return Preliminary(self.model, learned, setup.nyquist, period_std, setup.search, extent), source
 
     def _with_leftover(self, problem: Problem, rows: Rows, source: RowSource, learned: Learned) -> Learned:
         """Learn again if the residuals still show something: a small set makes long length scales look right."""

@@ -324,7 +324,7 @@ class Laplace:
                 if not safe and gain < tolerance:
                     return self._finished(parameters, index_set, likelihood, latent, sums, result, value, True)
             weights, latent, sums, value, safe = self._step(
-                parameters, index_set, likelihood, empty, weights, result, value, gain, safe, latent
+                parameters, index_set, likelihood, sums, weights, result, value, gain, safe, latent
             )
             result = self._try(parameters, index_set, sums)
         if safe or result is None:
@@ -337,7 +337,7 @@ class Laplace:
         parameters: Parameters,
         index_set: IndexSet,
         likelihood: Likelihood,
-        empty: WorkingStatistics,
+        before: WorkingSums,
         weights: Array | None,
         result: Evidence,
         value: float,
@@ -346,15 +346,18 @@ class Laplace:
         latent: Latent,
     ) -> tuple[Array, Latent, WorkingSums, float, bool]:
         """A step that goes up: halved until it does."""
-        variances = self._variances(parameters, index_set)
-        share = 1.0
+        variances, empty = self._variances(parameters, index_set), before.statistics.empty()
+        share, lowest = 1.0, -np.inf
         if weights is None:  # the function before is one of other columns: the first step is from the constant
             weights, value = np.zeros_like(result.weights), -np.inf
+            lowest = before.log_density - before.statistics.n_samples
         for _ in range(_MOST_HALVINGS):
             trial = weights + share * (result.weights - weights)
             here = self.latent(parameters, index_set, trial)
             sums = self.gather(empty, likelihood, here, safe)
             new = self._value(trial, variances, sums)
+            if new < lowest:  # far beyond what the weights there can tell: at least it must be better than the constant
+                value, lowest = self.gather(empty, likelihood, self.constant(), safe).log_density, -np.inf
             if new >= value - 1e-12 * abs(value) and np.isfinite(new):
                 return trial, here, sums, new, safe
             share /= 2

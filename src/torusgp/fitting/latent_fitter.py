@@ -38,7 +38,7 @@ SCOUT_ROWS = 10_000  # rows on which length scales and the number of components 
 _WORKING_ROUNDS = 4
 _EXACT_ROUNDS = 15
 _WORTHWHILE = 0.5  # change of the log evidence that justifies another round on working statistics
-_SETTLED = 1e-6  # gain in log evidence that the gradient promises and that is worth no more passes
+SETTLED = 1e-6  # gain in log evidence that the gradient promises and that is worth no more passes
 _TOLD = 0.05  # the same that is worth a warning
 _NEAR = 1e-7  # what is left of the log posterior below a mode whose evidence is compared
 _SLACK = 5e-4  # error of the evidence there, which is of the size of the root of that
@@ -76,11 +76,27 @@ def progress_of(fit: Fit) -> Progress | None:
 
 
 class LatentFitter(Fitter):
-    """Fits one model with one likelihood, from rows that are read several times; of at most ``cap`` columns."""
+    """Fits one model with one likelihood, from rows that are read several times.
 
-    def __init__(self, model: Any, settings: Any, likelihood: Likelihood, cap: int | None = None):
+    Parameters
+    ----------
+    model : Model
+        The model.
+    settings : Settings
+        What the user asks for.
+    likelihood : Likelihood
+        Of the rows.
+    cap : int, optional
+        Most columns.
+    settled : float, optional
+        Gain in log evidence that is worth no more passes.
+    """
+
+    def __init__(
+        self, model: Any, settings: Any, likelihood: Likelihood, cap: int | None = None, settled: float = SETTLED
+    ):
         super().__init__(model, settings)
-        self.likelihood, self._cap = likelihood, cap
+        self.likelihood, self._cap, self._settled = likelihood, cap, settled
         if model.moving.any() or np.isnan(model.period).any():
             raise ValueError(
                 f"likelihood={likelihood.name!r} needs given periods: find them with find_period, or learn them with "
@@ -131,7 +147,7 @@ class LatentFitter(Fitter):
 
         def learner(passes: RowPasses, n_rows: int, note: Any = None) -> _Learner:
             laplace = Laplace(passes, problem.prior, self.settings.compute, offset, units, own)
-            return _Learner(laplace, problem, n_rows, note)
+            return _Learner(laplace, problem, n_rows, note, self._settled)
 
         n_rows = passes.n_rows or len(sample)
         many = not complete or len(sample) > 2 * SCOUT_ROWS
@@ -191,7 +207,8 @@ class LatentFitter(Fitter):
             parameters, rounds = chosen.parameters.with_value(NOISE, parameters[NOISE]), chosen.rounds
             index_set = IndexSet(chosen.index_set.frequencies, None, "learned")
             start = Progress(parameters, index_set, mode.likelihood, mode.latent)
-        fitter = LatentFitter(self.model, replace(self.settings, index_set=start.index_set), self.likelihood, self._cap)
+        settings = replace(self.settings, index_set=start.index_set)
+        fitter = LatentFitter(self.model, settings, self.likelihood, self._cap, self._settled)
         found = fit(fitter, start)
         return replace(found, learned=replace(found.learned, rounds=rounds))
 
@@ -248,8 +265,9 @@ class _Provider:
 class _Learner:
     """Learns hyperparameters on the passes of one Laplace approximation."""
 
-    def __init__(self, laplace: Laplace, problem: Problem, n_rows: int, note: Any = None):
+    def __init__(self, laplace: Laplace, problem: Problem, n_rows: int, note: Any = None, settled: float = SETTLED):
         self.laplace, self.problem, self._n_rows, self._note = laplace, problem, n_rows, note
+        self._settled = settled
         self._report = problem.settings.report
         self.capped = False
 
@@ -385,7 +403,7 @@ class _Learner:
             wanted, promised = self._tilted(mode, gradient)
             likelihood, own_gain = self._own_step(mode.likelihood, gradient)
             converged = promised + own_gain < _TOLD  # what is left would change nothing that is seen
-            if promised + own_gain < _SETTLED:
+            if promised + own_gain < self._settled:
                 break
             better = self._move(mode, wanted, likelihood)
             if better is None:

@@ -66,7 +66,8 @@ class SeriesRefitter(CorrelatedFitter):
     def refit_series(self, series: Series, before: Fit, is_final: bool = True) -> Fit:
         """Learn from the parameters and the autocovariance that were learned before, with as many components.
 
-        If it is final and they are fewer than wanted, more. If it is not, what comes next goes on.
+        If it is final and they are fewer than wanted, more. If it is not, length scales stay: only the weights and the
+        noise follow other scales of the rows, until these are known.
         """
         process = before.fitted.noise_process
         if process is None or not self._is_alike(series, before):
@@ -83,7 +84,10 @@ class SeriesRefitter(CorrelatedFitter):
             series = self._with_levels(series, residuals)
             if series.levels is not None:
                 residuals = self._residuals(series, outcome, source, noise)
-        for _ in range(_MOST_ROUNDS if is_final else 1):
+        if not is_final:
+            noise = self._estimated(series, residuals, noise.n_lags)
+            return self._finished(series, outcome, source, noise, residuals)
+        for _ in range(_MOST_ROUNDS):
             known, found = noise, self._relearned(series, outcome, source, noise, search=False, cap=cap)
             seen = self._residuals(series, found, source, noise)
             if seen.square < WORSE * residuals.square:  # otherwise an effect may have been taken for noise
@@ -93,8 +97,7 @@ class SeriesRefitter(CorrelatedFitter):
             self.settings.report(f"autocovariance of the noise changed by {change:.2g}, variance {noise.variance:.4g}")
             if change < SETTLED:
                 break
-        finish = self._completed if is_final else self._finished
-        return finish(series, outcome, source, noise, residuals)
+        return self._completed(series, outcome, source, noise, residuals)
 
     @staticmethod
     def _is_alike(series: Series, before: Fit) -> bool:
