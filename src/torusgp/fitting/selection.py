@@ -80,16 +80,19 @@ class _State:
     n_candidates: int = 0
 
 
-def split(rows: Rows) -> tuple[Rows, Rows]:
-    """Rows that take part in choosing, in random order, and rows that do not: blocks of consecutive ones.
+def spared(n_rows: int) -> NDArray[np.bool_]:
+    """Which rows take no part in choosing: blocks of consecutive ones.
 
     Rows of a series resemble those before and after them, so that single rows would tell nothing new.
     """
-    spared = np.arange(len(rows)) * _BLOCKS // len(rows) % _EVERY == _EVERY // 2
-    if len(rows) < FEWEST_ROWS:
-        spared[:] = False
-    order = np.random.default_rng(0)
-    return rows.take(order.permutation(np.flatnonzero(~spared))), rows.take(order.permutation(np.flatnonzero(spared)))
+    blocks = np.arange(n_rows) * _BLOCKS // max(n_rows, 1)
+    return (blocks % _EVERY == _EVERY // 2) & (n_rows >= FEWEST_ROWS)
+
+
+def split(rows: Rows) -> tuple[Rows, Rows]:
+    """Rows that take part in choosing, and rows that do not, in random order."""
+    order, others = np.random.default_rng(0), spared(len(rows))
+    return rows.take(order.permutation(np.flatnonzero(~others))), rows.take(order.permutation(np.flatnonzero(others)))
 
 
 class Selection:

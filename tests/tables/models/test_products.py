@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from torusgp.fitting.selection import spared
 from torusgp.tables.models._regressors import is_clearly_better
 
 N = 2000
@@ -20,18 +21,22 @@ def fitted(left_out=None, n_components=401, log_evidence=0.0):
     )
 
 
-@pytest.mark.parametrize(("gain", "n_components", "is_better"), [(0.3, 401, True), (0.1, 401, False), (0.1, 101, True)])
-def test_it_predicts_blocks_left_out_better_by_its_components_over_the_rows(gain, n_components, is_better):
-    residuals = np.random.default_rng(0).normal(size=N)
-    assert is_clearly_better(fitted(np.sqrt(1 - gain) * residuals, n_components), fitted(residuals)) == is_better
+def test_it_predicts_blocks_better_that_took_no_part_in_choosing():
+    residuals, new = np.random.default_rng(0).normal(size=N), spared(N)
+    assert new.mean() == 0.2
+    better = fitted(np.where(new, 0.95, 1.0) * residuals)
+    flattered = fitted(np.where(new, 1.0, 0.5) * residuals)
+    assert is_clearly_better(better, fitted(residuals))
+    assert not is_clearly_better(flattered, fitted(residuals))
+    assert not is_clearly_better(fitted(residuals), fitted(residuals))
 
 
 def test_it_predicts_most_blocks_better():
     """One of ten blocks alone is no evidence."""
-    residuals = np.random.default_rng(0).normal(size=N)
-    surprise = np.where(np.arange(N) < N // 10, 3.0, 1.0) * residuals
-    assert not is_clearly_better(fitted(residuals, 11), fitted(surprise))
-    assert not is_clearly_better(fitted(residuals, 11), fitted(residuals))
+    residuals, first = np.random.default_rng(0).normal(size=N), np.flatnonzero(spared(N))[: N // 50]
+    surprise = residuals.copy()
+    surprise[first] *= 3.0
+    assert not is_clearly_better(fitted(residuals), fitted(surprise))
 
 
 @pytest.mark.parametrize(("gain", "is_better"), [(1000, False), (2000, True)])

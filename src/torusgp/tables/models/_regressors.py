@@ -12,6 +12,7 @@ from torusgp.estimators.settings import FEW_AXES
 from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.fitting.noise_models import CorrelatedNoise
 from torusgp.fitting.schedule import limited_blas
+from torusgp.fitting.selection import spared
 from torusgp.kernels.axes import Category, Circle, Line, Sum
 from torusgp.tables.models._rows import row_times
 from torusgp.tables.models._terms import with_single_effects
@@ -71,20 +72,16 @@ def pairs_of(table):
 def is_clearly_better(whole, pairs):
     """Whether a model with a product of all inputs is clearly better than one without.
 
-    Where errors are correlated, it is if it predicts blocks left out better by two standard errors, and by as large a
-    share of the squared residuals as it has components to rows: these were chosen with the rows that are left out, and
-    gain about half as much by that alone. Otherwise its evidence is larger by the logarithm of the number of rows for
-    each frequency, which is what it costs to have been chosen among many.
+    Where errors are correlated, it is if it predicts blocks left out better by two standard errors: those blocks that
+    took no part in choosing its frequencies. Otherwise its evidence is larger by the logarithm of the number of rows
+    for each frequency, which is what it costs to have been chosen among many.
     """
     residuals = [one.fit_.left_out for one in (whole, pairs)]
-    index_set, n_rows = whole.index_set_, whole.fitted_.statistics.n_samples
     if residuals[0] is None or residuals[1] is None:
         gain = whole.log_marginal_likelihood_ - pairs.log_marginal_likelihood_
-        return gain > len(index_set.frequencies) * np.log(n_rows)
-    squares = [one**2 for one in residuals]
-    if squares[0].mean() > (1 - index_set.n_components / n_rows) * squares[1].mean():
-        return False
-    gains = np.array([np.mean(block) for block in np.array_split(squares[1] - squares[0], _BLOCKS)])
+        return gain > len(whole.index_set_.frequencies) * np.log(whole.fitted_.statistics.n_samples)
+    new = spared(len(residuals[0]))
+    gains = np.array([np.mean(one) for one in np.array_split((residuals[1] ** 2 - residuals[0] ** 2)[new], _BLOCKS)])
     return gains.mean() > _CLEAR * gains.std(ddof=1) / np.sqrt(_BLOCKS)
 
 
