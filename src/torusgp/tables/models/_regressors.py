@@ -72,17 +72,30 @@ def pairs_of(table):
 def is_clearly_better(whole, pairs):
     """Whether a model with a product of all inputs is clearly better than one without.
 
-    Where errors are correlated, it is if it predicts blocks left out better by two standard errors: those blocks that
-    took no part in choosing its frequencies. Otherwise its evidence is larger by the logarithm of the number of rows
-    for each frequency, which is what it costs to have been chosen among many.
+    Where errors are correlated, it is if squared residuals of blocks left out are smaller by two standard errors, as
+    proportions, and by any amount those of blocks that took no part in choosing its frequencies: what it gains in the
+    others is flattered. Otherwise its evidence is larger by the logarithm of the number of rows for each frequency,
+    which is what it costs to have been chosen among many.
     """
     residuals = [one.fit_.left_out for one in (whole, pairs)]
     if residuals[0] is None or residuals[1] is None:
         gain = whole.log_marginal_likelihood_ - pairs.log_marginal_likelihood_
         return gain > len(whole.index_set_.frequencies) * np.log(whole.fitted_.statistics.n_samples)
-    new = spared(len(residuals[0]))
-    gains = np.array([np.mean(one) for one in np.array_split((residuals[1] ** 2 - residuals[0] ** 2)[new], _BLOCKS)])
-    return gains.mean() > _CLEAR * gains.std(ddof=1) / np.sqrt(_BLOCKS)
+    gains, others = relative_gains(*residuals), spared(len(residuals[0]))
+    is_clear = gains.mean() > _CLEAR * gains.std(ddof=1) / np.sqrt(_BLOCKS)
+    if others.any():  # of few rows all take part, and nothing is chosen
+        gains = relative_gains(*(one[others] for one in residuals))
+    return bool(is_clear and gains.mean() > 0)
+
+
+def relative_gains(residuals, others):
+    """Logarithms of how much larger the squares of other residuals are, block by block.
+
+    A few exceptional days are most of the squares, and would alone be no evidence.
+    """
+    blocks = [np.array_split(one, _BLOCKS) for one in (residuals, others)]
+    squares = [[max(np.mean(block**2), np.finfo(float).tiny) for block in one] for one in blocks]
+    return np.log(squares[1]) - np.log(squares[0])
 
 
 def _fit(table, rows, before=None, share=None):
