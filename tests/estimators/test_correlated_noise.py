@@ -112,6 +112,28 @@ def test_forecasts_are_those_of_the_joint_normal_distribution():
     assert fitted.noise_process.last_time == 119
 
 
+def test_rows_of_a_gap_are_those_of_the_joint_normal_distribution():
+    """The same, given the rows on both sides."""
+    known = 0.7 ** np.arange(400)
+    X, y = weekly(120)
+    X, y = X.drop(index=range(50, 70)), np.delete(y, range(50, 70))
+    model = TorusGPRegressor(WEEK, noise=CorrelatedNoise(autocovariance=known), learn=(), n_components=9).fit(X, y)
+    missing = pd.DataFrame({"time": [69.0, 50.0, 55.0, 125.0]})
+    times = np.concatenate([X["time"], missing["time"]])
+    covariance = known[np.abs(times[:, None] - times).astype(int)]
+    gain = covariance[100:, :100] @ np.linalg.inv(covariance[:100, :100])
+    both = np.hstack([np.eye(4), -gain])
+    mean, spread = model.predict(pd.concat([missing, X]), return_cov=True, include_noise=False)
+    found, std = model.forecast(missing, return_std=True)
+    assert np.allclose(found, both @ mean + gain @ y, atol=1e-8)
+    variance = np.diag(both @ spread @ both.T + covariance[100:, 100:] - gain @ covariance[:100, 100:])
+    assert np.allclose(std**2, variance, atol=1e-8)
+    assert model.can_forecast(missing).all()
+    assert not model.can_forecast(pd.concat([X[:3], X[-3:], X[:1] - 5])).any()
+    with pytest.raises(ValueError, match="Joint forecasts are for times after the last row"):
+        model.forecast(missing, return_cov=True)
+
+
 def test_without_correlation_forecasts_are_predictions():
     X, y = weekly(200, 0.0)
     model = TorusGPRegressor(WEEK).fit(X, y)

@@ -1,5 +1,7 @@
 """Noise as a process in time: its autocovariance, and how it goes on."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -65,6 +67,45 @@ def test_rows_with_gaps_and_known_scales_are_conditioned_on_as_they_are():
     assert variance[0] == pytest.approx(1.3 - cross @ np.linalg.solve(covariance, cross))
 
 
+def test_rows_of_long_series_are_regressed_on_those_near_their_gap():
+    """Memory of a hundredth after thirteen rows: all others do not matter."""
+    cells = np.delete(np.arange(2000), np.r_[300:320, 1200:1203, 1800])
+    noise = Autocovariance(0.7 ** np.arange(300))
+    given = process(cells, np.random.default_rng(0).normal(size=len(cells)), noise)
+    missing = np.array([300, 310, 319, 1201, 1800, 2005])
+    covariance, cross = noise.among(cells), noise.between(missing, cells)
+    gain = np.linalg.solve(covariance, cross.T).T
+    found = np.zeros_like(gain[:, 0]), np.zeros_like(gain[:, 0])
+    for near, groups in given.windows(0.5 * missing):
+        assert len(near.times) <= 1000
+        for some in groups:
+            mean, variance = near.mean_and_variance(0.5 * missing[some])
+            found[0][some], found[1][some] = mean, variance
+    assert np.allclose(found[0], gain @ given.residuals, atol=1e-10)
+    assert np.allclose(found[1], 1 - np.einsum("ij,ij->i", gain, cross), atol=1e-10)
+
+
+def test_times_are_open_where_no_row_is_near():
+    cells = np.delete(np.arange(40), np.r_[10:15])
+    given = process(cells, np.zeros(35), Autocovariance(0.7 ** np.arange(20)))
+    times = 0.5 * np.array([-1.0, 0, 3, 3.3, 9, 9.4, 10, 12, 14, 14.6, 15, 39, 39.1, 100])
+    assert given.is_open(times).tolist() == [False] * 6 + [True] * 3 + [False] * 3 + [True] * 2
+    with pytest.raises(ValueError, match=r"in gaps between rows; got 1\.65"):
+        given.regression([1.65])
+
+
+def test_gaps_that_no_correlation_reaches_across_are_shortened_and_forgotten():
+    """Rows of a cut gap are as far from both sides as noise remembers."""
+    noise = Autocovariance(0.7 ** np.arange(50))
+    times = np.concatenate([np.arange(100.0), 5000 + np.arange(100.0)])
+    grid = TimeGrid.of(times, 2 * noise.n_lags)
+    residuals = np.random.default_rng(0).normal(size=200)
+    given = replace(process(grid.cells, residuals, noise), times=times, step=1.0)
+    mean, variance = given.mean_and_variance([100.0, 2000.0, 4999.0])
+    assert np.allclose(mean, [0.7 * residuals[99], 0, 0.7 * residuals[100]], atol=1e-6)
+    assert np.allclose(variance, [0.51, 1, 0.51], atol=1e-6)
+
+
 def test_times_before_the_last_row_are_refused(autoregression):
     with pytest.raises(ValueError, match=r"after the last row, which is at 19\.5"):
         autoregression.mean_and_variance([19.5])
@@ -73,8 +114,8 @@ def test_times_before_the_last_row_are_refused(autoregression):
 def test_stored_noise_that_does_not_fit_together_is_refused(autoregression):
     content, arrays = autoregression.to_archive()
     again = NoiseProcess.from_archive(content, arrays)
-    assert np.array_equal(again.gain([20.0]), autoregression.gain([20.0]))
-    with pytest.raises(ValueError, match="last rows"):
+    assert np.array_equal(again.regression([20.0])[0], autoregression.regression([20.0])[0])
+    with pytest.raises(ValueError, match="the rows of the stored noise"):
         NoiseProcess.from_archive(content, arrays | {"times": arrays["times"][:-1]})
     with pytest.raises(ValueError, match="not finite"):
         NoiseProcess.from_archive(content | {"step": -1.0}, arrays)

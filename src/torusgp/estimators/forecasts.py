@@ -1,4 +1,4 @@
-"""Forecasts of a fitted regressor: the next rows of a series, whose noise goes on from the last ones."""
+"""Forecasts of a fitted regressor: the next rows of a series, and those in gaps, whose noise is not independent."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Literal, Self, overload
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from torusgp.checks import check_count, check_scale
@@ -60,18 +60,19 @@ class Forecasts(Predictions):
     def forecast(
         self, X: Any, return_std: bool = False, return_cov: bool = False, time: Any = None, noise_scale: Any = None
     ) -> Any:
-        """Predict observations after the last row, whose noise goes on from there.
+        """Predict observations after the last row, whose noise goes on from there, and in gaps between rows.
 
-        Intervals start narrow and grow to those of :meth:`predict`. Where rows are independent, it is the same.
+        Intervals start narrow and grow to those of :meth:`predict`; in gaps they do from both sides. Where rows are
+        independent, it is the same.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Inputs of rows later than those of the fit, in any order.
+            Inputs at times later than the rows of the fit, or between them where there is none, in any order.
         return_std : bool, default=False
             Also return standard deviations.
         return_cov : bool, default=False
-            Also return the covariance between all points, if the likelihood is normal.
+            Also return the covariance between all points, if the likelihood is normal and they are after the last row.
         time : array-like of shape (n_samples,), optional
             Times of the rows, where they were given to :meth:`fit`.
         noise_scale : array-like of shape (n_samples,), optional
@@ -100,7 +101,7 @@ class Forecasts(Predictions):
     def forecast_quantiles(
         self, X: Any, quantiles: ArrayLike = (0.025, 0.5, 0.975), time: Any = None, noise_scale: Any = None
     ) -> Array:
-        """Quantiles of observations after the last row.
+        """Quantiles of observations after the last row, and in gaps between rows.
 
         Parameters
         ----------
@@ -144,6 +145,24 @@ class Forecasts(Predictions):
         paths = self._ahead(X, time, noise_scale).sample(n_samples, check_random_state(random_state))
         return self._shaped(self.likelihood_.function(paths, 1.0), -2)
 
+    def can_forecast(self, X: Any, time: Any = None) -> NDArray[np.bool_]:
+        """Which rows :meth:`forecast` takes: those after the last row of the fit, or between two at other times.
+
+        Parameters
+        ----------
+        X, time
+            See :meth:`forecast`.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_samples,)
+            All are True where rows are independent.
+        """
+        points, process = self._points(X), self.noise_process_
+        if process is None:
+            return np.ones(len(points), dtype=bool)
+        return process.is_open(row_times(points, time, process.time_input, self.fit_.model.torus.names))
+
     def continue_from(self, X: Any, y: Any, noise_scale: Any = None, time: Any = None) -> Self:
         """The same model, whose forecasts go on from other rows, such as those since the fit.
 
@@ -153,7 +172,8 @@ class Forecasts(Predictions):
         Parameters
         ----------
         X, y, noise_scale, time
-            The last rows, as for a fit: at most the last thousand of them count.
+            The last rows, as for a fit. Of what is to come at most the last thousand tell; earlier ones of gaps
+            between them.
 
         Returns
         -------

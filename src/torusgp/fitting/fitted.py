@@ -327,6 +327,12 @@ class FittedTorusGP:
         values = predictor.mean(points, weights[: self.n_fourier])
         return values + self.plain(X) @ weights[self.n_fourier :] if self.prior.columns else values
 
+    def mean_at(self, coordinates: NDArray[np.float64], plain: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Posterior mean at coordinates on the axes, with plain columns in the units of the model."""
+        points, predictor = self._located_at(coordinates)
+        fourier, rest = np.split(self.posterior.weights, [self.n_fourier])
+        return predictor.mean(points, fourier) + plain @ rest + self.offset
+
     def mean_and_variance(self, X: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Posterior mean and variance of the function, each of shape (n_samples, n_outputs).
 

@@ -1,14 +1,14 @@
-r"""The next rows of a series: a fitted model, and its noise that goes on from the last rows.
+r"""The next rows of a series, and those of its gaps: a fitted model, and its noise that follows from that of rows.
 
-The noise of future rows is regressed on the residuals of the last ones, :math:`e_* \approx K (y - F w)`. What is not
-known of the weights enters both: a forecast is :math:`(F_* - K F) w + K y` and noise, so that an error of the level,
-which the last residuals show, does not widen the intervals of the next rows.
+The noise of later rows is regressed on the residuals of the last ones, :math:`e_* \approx K (y - F w)`, and that of
+rows in a gap on those of the rows around it. What is not known of the weights enters both: a forecast is
+:math:`(F_* - K F) w + K y` and noise, so that an error of the level, which these residuals show, does not widen the
+intervals of the next rows.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,17 +17,17 @@ from numpy.typing import NDArray
 from torusgp.engine.basis import columns as basis_columns
 from torusgp.engine.series import TimeGrid
 from torusgp.fitting.fitted import FittedTorusGP
-from torusgp.fitting.noise_process import MOST_ROWS, NoiseProcess
+from torusgp.fitting.noise_process import MOST_ROWS, NEAR, NoiseProcess
 from torusgp.kernels.product import to_phases
 
 Array = NDArray[np.float64]
 
-_CHUNK_ENTRIES = 2**22  # values of components that are held at a time
+_MOST_KEPT = 100_000  # last rows that are kept at most, for what is in gaps between them
 
 
 @dataclass(frozen=True)
 class SeriesForecast:
-    """Observations of a series after its last row.
+    """Observations of a series at times without a row.
 
     Attributes
     ----------
@@ -36,9 +36,9 @@ class SeriesForecast:
     process : NoiseProcess
         The noise.
     X : ndarray of shape (n_points, n_inputs)
-        Inputs of the rows to come.
+        Inputs at these times.
     times : ndarray of shape (n_points,)
-        Their times.
+        The times.
     scale : ndarray of shape (n_points,)
         Their known noise scales; ones where there are none.
     """
@@ -51,43 +51,54 @@ class SeriesForecast:
 
     def mean_and_variance(self) -> tuple[Array, Array]:
         """Means and variances, each of shape (n_points,)."""
-        noise_mean, noise_variance = self.process.mean_and_variance(self.times)
-        variance = np.empty(len(self.X))
-        step = max(1, _CHUNK_ENTRIES // self._last.shape[1])
-        for start in range(0, len(self.X), step):
-            some = slice(start, start + step)
-            columns = self._columns(some)
-            variance[some] = (self.fitted.posterior.whiten(columns, 0) ** 2).sum(axis=0)
-        mean = self.fitted.mean(self.X)[:, 0] + self.scale * noise_mean
-        return mean, variance + self.scale**2 * noise_variance
+        mean, variance = self.fitted.mean(self.X)[:, 0], np.empty(len(self.X))
+        for process, groups in self.process.windows(self.times):
+            of_rows = self._columns_of(process)
+            for some in groups:
+                gain, left = process.regression(self.times[some])
+                scale = self.scale[some]
+                mean[some] += scale * (gain @ process.residuals)
+                unknown = self.fitted.posterior.whiten(self._columns(some) - scale[:, None] * (gain @ of_rows), 0)
+                variance[some] = (unknown**2).sum(axis=0) + scale**2 * left
+        return mean, variance
 
     def covariance(self) -> Array:
-        """Covariance between them, shape (n_points, n_points)."""
-        whitened = self.fitted.posterior.whiten(self._columns(slice(None)), 0)
-        return whitened.T @ whitened + np.outer(self.scale, self.scale) * self.process.covariance(self.times)
+        """Covariance between them, shape (n_points, n_points), after the last row."""
+        process = self._process_at_last()
+        gain = self.scale[:, None] * process.regression(self.times)[0]
+        unknown = self.fitted.posterior.whiten(self._columns(slice(None)) - gain @ self._columns_of(process), 0)
+        return unknown.T @ unknown + np.outer(self.scale, self.scale) * process.covariance(self.times)
 
     def sample(self, n_samples: int, random_state: np.random.RandomState) -> Array:
-        """Paths, shape (n_points, n_samples)."""
-        fitted, process = self.fitted, self.process
+        """Paths after the last row, shape (n_points, n_samples)."""
+        fitted, process = self.fitted, self._process_at_last()
         draws = fitted.sample_weights(n_samples, random_state)[:, 0]  # (n_columns, n_samples)
         before, after = process.sample_paths(self.times, n_samples, random_state)
-        residuals = process.residuals[:, None] - self._last @ (draws - fitted.posterior.weights)
-        noise = after + process.gain(self.times) @ (residuals - before)
+        residuals = process.residuals[:, None] - self._columns_of(process) @ (draws - fitted.posterior.weights)
+        noise = after + process.regression(self.times)[0] @ (residuals - before)
         return fitted.values(self.X, draws) + fitted.offset + self.scale[:, None] * noise
 
-    @cached_property
-    def _last(self) -> Array:
-        """Components at the last rows."""
-        phases = to_phases(self.process.coordinates, self.fitted.parameters.period)
-        plain = self.process.plain if self.process.plain.shape[1] else None
+    def _process_at_last(self) -> NoiseProcess:
+        """The noise given the last rows alone, on which all times depend."""
+        last = self.process.last_time
+        if len(self.times) and self.times.min() <= last:
+            raise ValueError(
+                f"Joint forecasts are for times after the last row, which is at {last:.10g}; got "
+                f"{self.times.min():.10g}. Means, standard deviations and quantiles are for gaps between rows, too."
+            )
+        return self.process.at_last()
+
+    def _columns_of(self, process: NoiseProcess) -> Array:
+        """Components at the rows of a process."""
+        phases = to_phases(process.coordinates, self.fitted.parameters.period)
+        plain = process.plain if process.plain.shape[1] else None
         beside = self.fitted.plain_in_units(plain, len(phases))
         return np.hstack([basis_columns(phases, self.fitted.index_set.frequencies), beside])
 
-    def _columns(self, some: slice) -> Array:
-        """Components at the rows to come, less what the last rows tell of them."""
+    def _columns(self, some: Any) -> Array:
+        """Components at some of the times."""
         fitted, X = self.fitted, self.X[some]
-        own = np.hstack([basis_columns(fitted.phases(X), fitted.index_set.frequencies), fitted.plain(X)])
-        return own - self.scale[some, None] * (self.process.gain(self.times[some]) @ self._last)
+        return np.hstack([basis_columns(fitted.phases(X), fitted.index_set.frequencies), fitted.plain(X)])
 
 
 def continued(
@@ -100,20 +111,26 @@ def continued(
     scale: Array,
 ) -> FittedTorusGP:
     """The same model, whose noise goes on from other rows, in the order of time: nothing is learned from them."""
-    grid = TimeGrid.of(times, process.autocovariance.n_lags, process.step)
-    last = slice(max(0, len(y) - MOST_ROWS), None)
-    mean, _ = fitted.mean_and_variance_at(coordinates[last], fitted.plain_in_units(_some(plain, last), len(y[last])))
+    noise = process.autocovariance
+    grid = TimeGrid.of(times, 2 * noise.n_lags, process.step)
+    kept = slice(_first_kept(grid), None)
+    own = None if plain is None else plain[kept]
+    mean = fitted.mean_at(coordinates[kept], fitted.plain_in_units(own, len(y[kept])))
     process = replace(
         process,
-        cells=grid.cells[last],
-        times=times[last],
-        residuals=y[last] - mean[:, 0],
-        coordinates=coordinates[last],
-        plain=np.empty((len(y[last]), 0)) if plain is None else plain[last],
-        scales=scale[last],
+        cells=grid.cells[kept],
+        times=times[kept],
+        residuals=y[kept] - mean[:, 0],
+        coordinates=coordinates[kept],
+        plain=np.empty((len(y[kept]), 0)) if own is None else own,
+        scales=scale[kept],
     )
     return replace(fitted, noise_process=process, _predictors={})
 
 
-def _some(plain: Array | None, rows: slice) -> Array | None:
-    return None if plain is None else plain[rows]
+def _first_kept(grid: TimeGrid) -> int:
+    """First of the rows from which on they tell of the future, or of a gap."""
+    n_rows = len(grid)
+    gaps = np.flatnonzero(np.diff(grid.cells) > 1) if grid.is_regular else np.zeros(1, dtype=np.int64)
+    first = min(n_rows - MOST_ROWS, gaps[0] - 2 * NEAR if len(gaps) else n_rows)
+    return max(0, first, n_rows - _MOST_KEPT)

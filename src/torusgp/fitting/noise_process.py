@@ -1,8 +1,9 @@
-"""The noise of a fitted model as a process in time, which goes on from its last rows."""
+"""The noise of a fitted model as a process in time, which goes on from its last rows, and between rows around gaps."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +17,8 @@ from torusgp.engine.series import Autocovariance, TimeGrid
 Array = NDArray[np.float64]
 
 MOST_ROWS = 1000  # last rows that the future depends on
+NEAR = 250  # rows before and after a gap that what is in it depends on, and at most twice as many
+_MOST_TIMES = 1000  # whose noise is regressed on rows at a time
 _PREDECESSORS = 60  # rows before that the density of a row depends on
 
 
@@ -51,7 +54,9 @@ class Levels:
 
 @dataclass(frozen=True)
 class NoiseProcess:
-    """Stationary noise in time, beside steps in its level, given the residuals of the last rows.
+    """Stationary noise in time, beside steps in its level, given the residuals of rows.
+
+    These are the last ones; where there are gaps, the others too.
 
     Attributes
     ----------
@@ -63,17 +68,17 @@ class NoiseProcess:
         Which input tells the time; None if times are given beside the inputs.
     block : float
         Duration of the blocks of rows that were left out to estimate it: what lasts longer it cannot tell.
-    cells : ndarray of int, shape (n_last,)
-        Cells of the last rows.
-    times : ndarray of shape (n_last,)
+    cells : ndarray of int, shape (n_rows,)
+        Cells of the rows. A gap has room for noise that is independent of the rows on both sides.
+    times : ndarray of shape (n_rows,)
         Their times.
-    residuals : ndarray of shape (n_last,)
+    residuals : ndarray of shape (n_rows,)
         Their targets less the posterior mean.
-    coordinates : ndarray of shape (n_last, dimension)
+    coordinates : ndarray of shape (n_rows, dimension)
         Their coordinates on the axes of the model.
-    plain : ndarray of shape (n_last, n_plain)
+    plain : ndarray of shape (n_rows, n_plain)
         Their plain columns.
-    scales : ndarray of shape (n_last,)
+    scales : ndarray of shape (n_rows,)
         Their known noise scales; ones where there are none.
     levels : Levels or None, default=None
         Steps in the level of the noise, in the same units.
@@ -114,14 +119,68 @@ class NoiseProcess:
         result = np.interp(lags, np.arange(len(values) + 1), np.append(values, 0.0))
         return np.asarray(result + np.where(lags == 0, self.autocovariance.nugget, 0.0))
 
+    def is_open(self, times: Any) -> NDArray[np.bool_]:
+        """Whether times have no row, and rows before them: their noise follows from that of rows.
+
+        A row that shares its time with one of these could have the same noise, or not: nothing is known of that.
+        """
+        times = np.asarray(times, dtype=float)
+        before, after = self._neighbours(times)
+        is_between = times > self.times[before]
+        if not self.autocovariance.nugget:  # of two rows in one cell the noise would be the same
+            cells = self._nearest_cells(times)
+            is_between &= (cells != self.cells[before]) & ((cells != self.cells[after]) | (before == after))
+        return (times > self.times[0]) & (times != self.times[after]) & is_between
+
+    def windows(self, times: Any) -> Iterator[tuple[NoiseProcess, list[NDArray[np.intp]]]]:
+        """The process of the rows near some times, and positions of these times, few at a time."""
+        n_rows, after = len(self.times), np.searchsorted(self.times, times)
+        groups = np.where(after == n_rows, -1, after // NEAR)
+        for group in np.unique(groups):
+            near = self.at_last() if group < 0 else self._take(slice(max(0, (group - 1) * NEAR), (group + 2) * NEAR))
+            chosen = np.flatnonzero(groups == group)
+            yield near, np.array_split(chosen, max(1, -(-len(chosen) // _MOST_TIMES)))
+
+    def at_last(self) -> NoiseProcess:
+        """The process of the last rows alone."""
+        return self._take(slice(max(0, len(self.times) - MOST_ROWS), None))
+
+    def _take(self, rows: slice) -> NoiseProcess:
+        names = ("cells", "times", "residuals", "coordinates", "plain", "scales")
+        return replace(self, **{name: getattr(self, name)[rows] for name in names})
+
+    def _neighbours(self, times: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Positions of the rows before and after times; the last row has none after it."""
+        after = np.searchsorted(self.times, times)
+        return np.maximum(after - 1, 0), np.minimum(after, len(self.times) - 1)
+
+    def _nearest_cells(self, times: Array) -> NDArray[np.int64]:
+        """Cells of times, counted from the nearer row: long gaps have fewer cells than time."""
+        before, after = self._neighbours(times)
+        steps = np.rint((times - self.times[before]) / self.step)
+        left = np.rint((self.times[after] - times) / self.step)
+        room = np.where(before == after, np.inf, (self.cells[after] - self.cells[before]) // 2)
+        is_nearer = (before == after) | (steps <= left)
+        cells = np.where(
+            is_nearer, self.cells[before] + np.minimum(steps, room), self.cells[after] - np.minimum(left, room)
+        )
+        return np.where(times > self.last_time, np.maximum(cells, self.cells[-1] + 1), cells).astype(np.int64)
+
     def _cells(self, times: Any) -> NDArray[np.int64]:
         times = np.asarray(times, dtype=float)
-        if len(times) and times.min() <= self.last_time:
+        closed = times[~self.is_open(times)]
+        if len(closed):
             raise ValueError(
-                f"A forecast is for times after the last row, which is at {self.last_time:.10g}; got "
-                f"{times.min():.10g}. Use predict for times before it."
+                f"A forecast is for times after the last row, which is at {self.last_time:.10g}, or in gaps between "
+                f"rows; got {closed.min():.10g}. Use predict for other times."
             )
-        return self.cells[-1] + np.maximum(1, np.rint((times - self.last_time) / self.step)).astype(np.int64)
+        return self._nearest_cells(times)
+
+    def _lags(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Distances of cells from those of the nearest rows."""
+        after = np.searchsorted(self.cells, cells)
+        around = [self.cells[np.clip(one, 0, len(self.cells) - 1)] for one in (after - 1, after)]
+        return np.minimum(*(np.abs(cells - one) for one in around))
 
     @cached_property
     def _factor(self) -> Any:
@@ -131,28 +190,36 @@ class NoiseProcess:
         return cho_factor(covariance, lower=True)
 
     def _cross(self, times: Any, cells: NDArray[np.int64]) -> Array:
-        """Covariances of the noise of future times with that of the last rows, in units of the scales."""
+        """Covariances of the noise of times with that of the rows, in units of the scales."""
         covariance = self.autocovariance.between(cells, self.cells)
         return covariance if self.levels is None else covariance + self.levels.between(times, self.times)
 
-    def gain(self, times: Any) -> Array:
-        """Regression of the noise at future times on the residuals of the last rows, shape (n_times, n_last)."""
+    def regression(self, times: Any) -> tuple[Array, Array]:
+        """Regression of the noise at times on the residuals of the rows.
+
+        Returns
+        -------
+        gain : ndarray of shape (n_times, n_rows)
+        variance : ndarray of shape (n_times,)
+            What the residuals leave of the variance.
+        """
         times, cells = np.asarray(times, dtype=float), self._cells(times)
-        result = np.zeros((len(cells), len(self.cells)))
-        near = cells - self.cells[-1] < (self.autocovariance.n_lags if self.levels is None else np.inf)
+        gain = np.zeros((len(cells), len(self.cells)))
+        variance = np.full(len(cells), self.variance + (0.0 if self.levels is None else self.levels.variance))
+        near = self._lags(cells) < (self.autocovariance.n_lags if self.levels is None else np.inf)
         cross = self._cross(times[near], cells[near])
-        result[near] = cho_solve(self._factor, cross.T).T / self.scales
-        return result
+        known = cho_solve(self._factor, cross.T).T
+        gain[near] = known / self.scales
+        variance[near] = np.maximum(variance[near] - np.einsum("ij,ij->i", cross, known), 0.0)
+        return gain, variance
 
     def mean_and_variance(self, times: Any) -> tuple[Array, Array]:
-        """Conditional mean and variance of the noise at future times."""
-        gain = self.gain(times)
-        variance = self.variance + (0.0 if self.levels is None else self.levels.variance)
-        known = np.einsum("ij,ij->i", self._cross(times, self._cells(times)), gain * self.scales)
-        return gain @ self.residuals, np.maximum(variance - known, 0.0)
+        """Conditional mean and variance of the noise at times."""
+        gain, variance = self.regression(times)
+        return gain @ self.residuals, variance
 
     def covariance(self, times: Any) -> Array:
-        """Conditional covariance of the noise between future times."""
+        """Conditional covariance of the noise between times."""
         cells = self._cells(times)
         cross, own = self._cross(times, cells), self.autocovariance.among(cells)
         if self.levels is not None:
@@ -160,16 +227,16 @@ class NoiseProcess:
         return own - cross @ cho_solve(self._factor, cross.T)
 
     def sample(self, times: Any, n_samples: int, random_state: np.random.RandomState) -> Array:
-        """Paths of the noise at future times, given the residuals of the last rows, shape (n_times, n_samples)."""
+        """Paths of the noise at times, given the residuals of the rows, shape (n_times, n_samples)."""
         before, after = self.sample_paths(times, n_samples, random_state)
-        return after + self.gain(times) @ (self.residuals[:, None] - before)
+        return after + self.regression(times)[0] @ (self.residuals[:, None] - before)
 
     def sample_paths(self, times: Any, n_samples: int, random_state: np.random.RandomState) -> tuple[Array, Array]:
-        """Paths of the noise at the last rows and at future times, independent of the residuals.
+        """Paths of the noise at the rows and at times, independent of the residuals.
 
         Returns
         -------
-        before : ndarray of shape (n_last, n_samples)
+        before : ndarray of shape (n_rows, n_samples)
         after : ndarray of shape (n_times, n_samples)
         """
         cells = np.concatenate([self.cells, self._cells(times)]) - self.cells[0]
@@ -183,8 +250,8 @@ class NoiseProcess:
                 (len(self.levels.variances), n_samples)
             )
             drawn += self.levels.columns(np.concatenate([self.times, times])) @ levels
-        n_last = len(self.cells)
-        return drawn[:n_last] * self.scales[:, None], drawn[n_last:]
+        n_rows = len(self.cells)
+        return drawn[:n_rows] * self.scales[:, None], drawn[n_rows:]
 
     def to_archive(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Content for JSON, and arrays."""
@@ -210,12 +277,12 @@ class NoiseProcess:
                 raise ValueError(f"the stored steps in the level, at {starts}, have no order, or no variance.")
         autocovariance = Autocovariance(arrays["autocovariance"], float(content["nugget"]))
         process = cls(autocovariance, **own, **rest, levels=levels)
-        n_last = len(process.cells)
+        n_rows = len(process.cells)
         numbers = [process.step, process.block, process.variance, *(np.sum(one) for one in rest.values())]
         if not (np.isfinite(numbers).all() and process.step > 0 and process.variance > 0):
             raise ValueError("the stored noise is not finite, or has no variance.")
-        if not n_last or any(len(one) != n_last for one in rest.values()) or not (np.diff(process.cells) >= 0).all():
-            raise ValueError(f"the last rows of the stored noise are {[len(one) for one in rest.values()]}.")
+        if not n_rows or any(len(one) != n_rows for one in rest.values()) or not (np.diff(process.cells) >= 0).all():
+            raise ValueError(f"the rows of the stored noise are {[len(one) for one in rest.values()]}.")
         return process
 
 

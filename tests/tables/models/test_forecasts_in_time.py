@@ -26,9 +26,15 @@ def fitted():
     return model().fit(make_table())
 
 
+def at_any_time(fitted, times):
+    """Predictions that know nothing of the errors of other rows."""
+    X = fitted._read_inputs(pd.DataFrame({"time": times}), "times")[0].X
+    return pd.DataFrame(dict(zip(("mean", "std"), fitted.model_.predict(X, return_std=True), strict=True)))
+
+
 def test_intervals_start_narrow_and_grow_to_those_of_any_time(fitted):
     forecast = fitted.forecast("14d")
-    far = fitted.predict(pd.DataFrame({"time": forecast.times}))
+    far = at_any_time(fitted, forecast.times)
     assert (np.diff(forecast.std[:12]) > 0).all()
     assert forecast.std[0] < 0.6 * far["std"][0]
     np.testing.assert_allclose(forecast.std[-24:], far["std"][-24:], rtol=0.02)
@@ -42,10 +48,37 @@ def test_means_start_from_where_the_series_is(fitted):
     frame = make_table()
     last = frame["load"].iloc[-1] - fitted.predict(frame[["time"]][-1:])["mean"].iloc[0]
     forecast = fitted.forecast("14d")
-    apart = forecast.mean - fitted.predict(pd.DataFrame({"time": forecast.times}))["mean"].to_numpy()
+    apart = forecast.mean - at_any_time(fitted, forecast.times)["mean"].to_numpy()
     assert np.sign(apart[0]) == np.sign(last)
     assert abs(apart[0] - MEMORY * last) < 0.15 * abs(last)
     assert np.abs(apart[-24:]).max() < 0.1 * abs(apart[0])
+
+
+def test_predictions_of_what_comes_are_forecasts(fitted):
+    forecast = fitted.forecast("2d", quantiles=(0.05, 0.5, 0.95))
+    frame = pd.DataFrame({"time": forecast.times}).sample(frac=1, random_state=0)
+    predicted = fitted.predict(frame).sort_index()
+    np.testing.assert_allclose(predicted["mean"], forecast.mean)
+    np.testing.assert_allclose(predicted[["q05", "q50", "q95"]], forecast.quantiles)
+
+
+def test_predictions_in_a_gap_start_narrow_on_both_sides(tmp_path):
+    frame = make_table()
+    gap = slice(400, 500)
+    table = model().fit(frame.drop(index=range(400, 500)))
+    inside = table.predict(frame[["time"]][gap])
+    beside = table.predict(frame[["time"]][:400])  # rows of the fit: another observation at the same time
+    assert inside["std"].iloc[[0, -1]].max() < 0.6 * beside["std"].min()
+    assert inside["std"].max() == pytest.approx(beside["std"].median(), rel=0.05)
+    assert (np.diff(inside["std"][:20]) > 0).all()
+    assert (np.diff(inside["std"][-20:]) < 0).all()
+    both = table.predict(frame[["time"]])
+    pd.testing.assert_frame_equal(both[gap], inside, rtol=1e-8)
+    error = (frame["load"] - both["mean"])[gap].to_numpy()
+    plain = frame["load"][gap].to_numpy() - at_any_time(table, frame["time"][gap])["mean"].to_numpy()
+    assert np.mean(error[[0, 1, -2, -1]] ** 2) < 0.5 * np.mean(plain[[0, 1, -2, -1]] ** 2)
+    table.save(tmp_path / "model.npz")
+    pd.testing.assert_frame_equal(TableModel.load(tmp_path / "model.npz").predict(frame[["time"]]), both, rtol=1e-8)
 
 
 def test_the_order_of_rows_does_not_matter(fitted):

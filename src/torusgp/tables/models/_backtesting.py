@@ -119,7 +119,7 @@ def _forecast_group(model, rows, folds, levels, before=None):
 
 def forecast_fold(model, rows, fold, levels):
     """Predictions of the rows of a fold, by a model that has seen the rows before."""
-    return predict_rows(model, rows.take(slice(fold.known, fold.end)), levels, scored=True, ahead=True)
+    return predict_rows(model, rows.take(slice(fold.known, fold.end)), levels, scored=True)
 
 
 def make_folds(order, horizon, origins, every):

@@ -17,7 +17,7 @@ from torusgp.tables.models._forecasting import forecast_table
 from torusgp.tables.models._inputs import TableInputs
 from torusgp.tables.models._page import write_page
 from torusgp.tables.models._parameters import check_reading
-from torusgp.tables.models._predictions import predict_rows
+from torusgp.tables.models._predictions import continues_noise, predict_rows
 from torusgp.tables.models._rows import TABLE, Rows, find_complete, numbered, read_noise, to_table, unless_input
 from torusgp.tables.models._summary import summarise
 from torusgp.views.findings import Findings
@@ -46,6 +46,8 @@ class FittedTable(BaseEstimator):
 
     def predict(self, frame, quantiles=_QUANTILES, *, source=TABLE):
         """Predict the target for the rows of a table.
+
+        Where errors are autocorrelated, rows after the last one, or in gaps, are predicted given those around them.
 
         Parameters
         ----------
@@ -199,11 +201,15 @@ class FittedTable(BaseEstimator):
         return replace(rows, y=y).take(~np.isnan(y))
 
     def _read_inputs(self, frame, source, in_order=False):
-        """Rows without targets, and which are complete; their order is read if terms need it, or if asked for."""
+        """Rows without targets, and which are complete.
+
+        Their order is read if terms need it, or if asked for; and, where it is there, if noise follows from other rows.
+        """
         check_is_fitted(self, "model_")
         frame = numbered(frame, source)
         columns = self.inputs_.read(frame, source)
-        order = self.inputs_.read_order(frame, source, columns) if in_order or self.inputs_.needs_time else None
+        in_order = in_order or self.inputs_.needs_time or (continues_noise(self) and self.inputs_.time in frame.columns)
+        order = self.inputs_.read_order(frame, source, columns) if in_order else None
         complete = find_complete([*columns.values(), *unless_input(order, columns)], source, self.drop_missing)
         order = None if order is None else order[complete]
         X = self.inputs_.to_inputs({name: column[complete] for name, column in columns.items()}, order, source)

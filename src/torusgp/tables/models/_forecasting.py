@@ -11,7 +11,7 @@ def forecast_table(table, horizon, future, quantiles, source):
     levels = check_levels(quantiles)
     frame, times, source = future_table(table, horizon, future, source)
     rows, _ = table._read_inputs(frame, source, in_order=True)
-    predicted = predict_rows(table, rows, levels, ahead=True)
+    predicted = predict_rows(table, rows, levels)
     return Forecast(
         table.target,
         times.reset_index(drop=True),

@@ -295,7 +295,7 @@ class TableModel(FittedTable):
                 self._fit(rows.take(~held))
             self._report("predicting the rows held out")
             self.evaluation_, tested, ahead = None, rows.take(held), rows.order is not None
-            predicted = predict_rows(self, tested, (LOW, HIGH), scored=True, ahead=ahead)
+            predicted = predict_rows(self, tested, (LOW, HIGH), scored=True)
             if ahead:
                 self.evaluation_ = evaluate_last(self, rows, n_left, predicted, words)
                 self.scores_ = self.evaluation_.scores

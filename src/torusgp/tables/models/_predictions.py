@@ -83,12 +83,12 @@ def is_plain(table: Any) -> bool:
 
 
 def continues_noise(table: Any) -> bool:
-    """Whether the noise of rows to come follows from that of the last rows."""
+    """Whether the noise of other rows follows from that of the rows of the fit."""
     return table.model_.noise_process_ is not None
 
 
-def _predict_ahead(table: Any, rows: Rows, levels: Array, scored: bool) -> Predictions:
-    """Predictions of rows to come, whose noise goes on from the last rows."""
+def _predict_following(table: Any, rows: Rows, levels: Array, scored: bool) -> Predictions:
+    """Predictions of rows whose noise follows from that of rows of the fit."""
     model, ahead = table.model_, forecast_arguments(table, rows)
     mean, std = model.forecast(rows.X, return_std=True, **ahead)
     if model.likelihood_.name == "normal":
@@ -114,10 +114,11 @@ def forecast_arguments(table: Any, rows: Rows) -> dict[str, Any]:
     return {"time": row_times(table.inputs_, rows.order), "noise_scale": scale}
 
 
-def predict_rows(
-    table: Any, rows: Rows, levels: Sequence[float] = (), *, scored: bool = False, ahead: bool = False
-) -> Predictions:
+def predict_rows(table: Any, rows: Rows, levels: Sequence[float] = (), *, scored: bool = False) -> Predictions:
     """Predict the rows of a table.
+
+    Where errors are correlated, the noise of rows to come, and of those in gaps, follows from that of the rows of the
+    fit. That of rows at the same times as these does not, nor that of rows whose times are not known.
 
     Parameters
     ----------
@@ -129,26 +130,40 @@ def predict_rows(
         Probabilities of quantiles.
     scored : bool, default=False
         Compute what scores need.
-    ahead : bool, default=False
-        Whether the rows come after all that the model has seen: then their noise goes on from there.
 
     Returns
     -------
     Predictions
     """
-    model, wanted = table.model_, np.asarray(levels, dtype=float)
-    if ahead and continues_noise(table):
-        return _predict_ahead(table, rows, wanted, scored)
+    wanted = np.asarray(levels, dtype=float)
+    if not continues_noise(table) or (rows.order is None and not table.inputs_.needs_time):
+        return _predict_alone(table, rows, wanted, scored)
+    follows = table.model_.can_forecast(rows.X, row_times(table.inputs_, rows.order))
+    if not follows.any():
+        return _predict_alone(table, rows, wanted, scored)
+    groups = [
+        (np.flatnonzero(chosen), predict(table, rows.take(np.flatnonzero(chosen)), wanted, scored))
+        for predict, chosen in ((_predict_following, follows), (_predict_alone, ~follows))
+        if chosen.any()
+    ]
+    places = np.argsort(np.concatenate([places for places, _ in groups]))
+    return Predictions.joined([predicted for _, predicted in groups]).take(places)
+
+
+def _predict_alone(table: Any, rows: Rows, levels: Array, scored: bool) -> Predictions:
+    """Predictions of rows whose noise follows from no other."""
+    model = table.model_
     if is_plain(table):
         noise_std = np.broadcast_to(row_noise_std(table, rows), len(rows.X))
         mean, std = model.predict(rows.X, return_std=True, include_noise=table.noise is None)
         std = np.hypot(std, noise_std) if table.noise is not None else std
         std = inflated_std(model, rows.X, std, table.slopes_)
-        return Predictions(mean, std, mean[:, None] + ndtri(wanted) * std[:, None], noise_std)
+        shown = mean[:, None] + ndtri(levels) * std[:, None]
+        return Predictions(mean, std, shown, noise_std if scored else None)
     mean, std = model.predict(rows.X, return_std=True, exposure=rows.scale)
     shown = np.empty((len(mean), 0))
-    if len(wanted):
-        shown = model.predict_quantiles(rows.X, wanted, exposure=rows.scale)
+    if len(levels):
+        shown = model.predict_quantiles(rows.X, levels, exposure=rows.scale)
     if not scored:
         return Predictions(mean, std, shown)
     _, function_std = model.predict(rows.X, return_std=True, include_noise=False, exposure=rows.scale)
