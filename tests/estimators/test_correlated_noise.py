@@ -89,11 +89,13 @@ def test_forecasts_start_narrow_and_grow_to_predictions(fitted):
     assert mean[0] - predicted[0] == pytest.approx(0.7 * last, abs=0.2 * abs(last))
 
 
-def test_forecasts_are_those_of_the_joint_normal_distribution():
-    """Of weights given the moments, and of noise given the weights and the last rows."""
+@pytest.mark.parametrize("learn", [(), ("length_scale", "signal_variance")])
+def test_forecasts_are_those_of_the_joint_normal_distribution(learn):
+    """Of weights given the moments, and of noise given the weights and the last rows; whatever parameters are."""
     X, y = weekly(120)
     known = 0.7 ** np.arange(400)
-    model = TorusGPRegressor(WEEK, noise=CorrelatedNoise(autocovariance=known), learn=(), n_components=9).fit(X, y)
+    model = TorusGPRegressor(WEEK, noise=CorrelatedNoise(autocovariance=known), learn=learn, n_components=9).fit(X, y)
+    assert (model.fitted_.mixture is None) == (not learn)
     later = pd.DataFrame({"time": 119.0 + np.array([1, 2, 3, 10, 50])})
     fitted, times = model.fitted_, np.concatenate([X["time"], later["time"]])
     covariance = known[np.abs(times[:, None] - times).astype(int)]
@@ -132,6 +134,24 @@ def test_rows_of_a_gap_are_those_of_the_joint_normal_distribution():
     assert not model.can_forecast(pd.concat([X[:3], X[-3:], X[:1] - 5])).any()
     with pytest.raises(ValueError, match="Joint forecasts are for times after the last row"):
         model.forecast(missing, return_cov=True)
+
+
+def test_effects_of_rows_that_count_as_few_integrate_over_what_is_uncertain_of_length_scales():
+    """Three hundred independent rows tell as much as many more of noise that lasts."""
+    X, y = weekly(600, coefficient=0.8)
+    model, alone = (
+        TorusGPRegressor(WEEK, noise="correlated", n_components=9, integrate=one).fit(X, y) for one in ("auto", False)
+    )
+    components = list(model.fitted_.components())
+    assert len(components) > 3
+    expected = model.fitted_.component_weights @ [one.mean(X[:7].to_numpy())[:, 0] for one in components]
+    assert np.allclose(model.predict(X[:7]), expected, rtol=1e-9)
+    stds = [one.predict_parts(X[:7], return_std=True)[1] for one in (model, alone)]
+    assert (stds[0] > stds[1]).all()
+    rest = model.predict(X, return_std=True)[1] ** 2 - model.predict(X, return_std=True, include_noise=False)[1] ** 2
+    assert np.allclose(rest, model.noise_process_.variance)  # blocks left out have shown what the set leaves out, too
+    many, target = weekly(6000, coefficient=0.8)
+    assert TorusGPRegressor(WEEK, noise="correlated", n_components=9).fit(many, target).fitted_.mixture is None
 
 
 def test_without_correlation_forecasts_are_predictions():

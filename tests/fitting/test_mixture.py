@@ -220,7 +220,6 @@ def test_many_rows_take_what_was_learned_as_certain():
         ({"integrate": True, "index_set": "learned"}, "index_set='learned'"),
         ({"integrate": True, "learn": ("spectrum",)}, "spectrum"),
         ({"integrate": True, "likelihood": "poisson"}, "poisson"),
-        ({"integrate": True, "noise": "correlated"}, "correlated"),
     ],
 )
 def test_what_is_not_possible_is_refused(parameters, message):

@@ -75,7 +75,8 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
     integrate : bool or "auto", default="auto"
         Integrate predictions over what is uncertain of the learned hyperparameters, instead of taking the most likely
         ones as certain. Attributes such as ``noise_variance_`` stay the most likely ones. "auto" does so up to 300
-        rows, above which it changes little; periods are taken as found in any case.
+        rows, above which it changes little; with correlated noise rows count by how long it lasts, and it does so up to
+        401 components. Periods and the autocovariance of the noise are taken as found in any case.
     intercept : bool, default=True
         Have a constant with a broad prior, whose error is part of every interval; without, the prior mean is zero.
     likelihood : str or Likelihood, default="normal"

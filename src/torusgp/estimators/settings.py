@@ -12,7 +12,7 @@ from torusgp.engine.backends import check_n_threads
 from torusgp.fitting.fitter import Fitter
 from torusgp.fitting.latent_fitter import LatentFitter
 from torusgp.fitting.likelihoods import Likelihood, check_likelihood
-from torusgp.fitting.noise_models import CorrelatedNoise, WhiteNoise, check_noise
+from torusgp.fitting.noise_models import WhiteNoise, check_noise
 from torusgp.fitting.problem import LEARNABLE, Settings
 from torusgp.fitting.rows import Compute
 from torusgp.kernels.checks import check_positive_array
@@ -106,8 +106,6 @@ def _check_integrate(estimator: Any) -> bool | str:
             "integrate=True is not possible with index_set='learned' or 'spectrum' in learn, where the data choose "
             "more than can be integrated over: use integrate='auto' or False."
         )
-    if integrate and isinstance(check_noise(getattr(estimator, "noise", "white")), CorrelatedNoise):
-        raise ValueError("integrate=True is not possible with noise='correlated': use integrate='auto' or False.")
     return bool(integrate)
 
 

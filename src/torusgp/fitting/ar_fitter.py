@@ -116,7 +116,8 @@ class ARFitter(Fitter):
         moments = Moments(linear.gram / innovations, linear.moments[:, 0] / innovations, alone, square, n)
         statistics = plain.refined(learned.index_set, learned.parameters)
         parameters = with_noise(learned.parameters, noise.variance)
-        fit = self.finish(replace(outcome, learned=replace(learned, parameters=parameters)), statistics, moments)
+        outcome = replace(outcome, learned=replace(learned, parameters=parameters))
+        fit = self.finish(outcome, statistics, moments, noise.correlation_time)
         return replace(fit, fitted=with_process(fit.fitted, series, noise))
 
 

@@ -274,7 +274,7 @@ class CorrelatedFitter(Fitter):
         statistics = source.refined(learned.index_set, learned.parameters)
         own = moments.moments(learned.index_set)
         outcome = replace(outcome, learned=replace(learned, parameters=parameters))
-        fit = self.finish(outcome, statistics, own)
+        fit = self.finish(outcome, statistics, own, noise.correlation_time)
         redundancy = len(series.rows) / fit.fitted.effective_sample_size
         std = None if fit.period_std is None else fit.period_std * np.sqrt(max(1.0, redundancy))
         fitted = with_process(fit.fitted, series, noise)

@@ -174,7 +174,8 @@ class FittedTorusGP:
             yield self
             return
         for parameters in self.mixture.parameters:
-            yield replace(self, parameters=parameters, centre=None, rest_share=1.0, _predictors={})
+            rest_share = 1.0 if self.moments is None else self.rest_share
+            yield replace(self, parameters=parameters, centre=None, rest_share=rest_share, _predictors={})
 
     @property
     def component_weights(self) -> NDArray[np.float64]:
@@ -198,9 +199,9 @@ class FittedTorusGP:
         The rows cannot tell it from noise, so it is no more than the noise that they show. Of plausible parameters it
         is the average: short length scales that are plausible may leave out much.
         """
-        if self.mixture is not None:
+        if self.mixture is not None and self.moments is None:
             return np.asarray(self.mixture.weights @ self.mixture.dropped)
-        if not self.rest_share:
+        if not self.rest_share:  # as where blocks left out have shown what noise is, this variance included
             return np.zeros(self.n_outputs)
         rest = self.rest_share * self.prior.truncation_error(self.parameters, self.index_set)
         most = np.where(self.parameters.entry(NOISE).learned, self.prior.typical_noise(self.parameters), np.inf)

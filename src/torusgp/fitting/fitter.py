@@ -399,10 +399,17 @@ class Fitter:
 
     # The end -----------------------------------------------------------------------------------------------------
 
-    def finish(self, outcome: Preliminary, statistics: SufficientStatistics, moments: Moments | None = None) -> Fit:
+    def finish(
+        self,
+        outcome: Preliminary,
+        statistics: SufficientStatistics,
+        moments: Moments | None = None,
+        redundancy: float = 1.0,
+    ) -> Fit:
         """Compute the posterior for what was learned, and say what may be wrong with it.
 
-        With correlated noise it follows from the likelihood of the moments, and the noise is not learned here.
+        With correlated noise it follows from the likelihood of the moments, the noise is not learned here, and so many
+        rows count as one.
         """
         settings, learned = self.settings, outcome.learned
         spread = spread_of_statistics(statistics, self.model, settings)
@@ -410,7 +417,8 @@ class Fitter:
         parameters, spectrum = learned.parameters, None
         n_rows = statistics.n_samples
         slopes = statistics.derivatives is not None and bool(statistics.derivatives.n_samples.any())
-        integrates = moments is None and self._integrates(n_rows, slopes)
+        takes_long = moments is not None and learned.index_set.n_components > _ROOM_COLUMNS
+        integrates = self._integrates(n_rows / redundancy, slopes or takes_long)
         centre = self._centre(prior, parameters, spread) if integrates else None
         fitted = FittedTorusGP(
             prior,
@@ -445,15 +453,16 @@ class Fitter:
         warn_of_units(fitted, spread)
         return Fit(self.model, fitted, learned, outcome.nyquist, outcome.period_std, outcome.search)
 
-    def _integrates(self, n_rows: float, slopes: bool = False) -> bool:
+    def _integrates(self, n_rows: float, only_asked: bool = False) -> bool:
         """Whether predictions integrate over what is uncertain of the learned parameters.
 
         By default not with derivatives, which tell much of them, nor if the data chose the variances of all frequencies
-        or the frequencies themselves.
+        or the frequencies themselves, nor where many rows with correlated noise count as few: with many components it
+        takes long.
         """
         settings = self.settings
         if settings.integrate == "auto":
-            possible = "spectrum" not in settings.learn and settings.index_set != "learned" and not slopes
+            possible = "spectrum" not in settings.learn and settings.index_set != "learned" and not only_asked
             return possible and 1 < n_rows <= FEW_ROWS
         return bool(settings.integrate)
 
