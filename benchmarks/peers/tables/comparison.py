@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.peers.tables import __doc__ as description
 from benchmarks.peers.tables import next_day, page
 from benchmarks.peers.tables.methods import METHODS, NORMAL_NOISE, TIDAL, timed
-from benchmarks.peers.tables.predictions import scores
+from benchmarks.peers.tables.predictions import block_losses, scores
 from benchmarks.peers.tables.problems import LUNAR_DAY, PROBLEMS, load
 from paper.common import commit
 
@@ -39,7 +39,8 @@ def run_problem(name, folder, methods, report):
             report(f"  {label}: {error!r}")
             continue
         found = scores(problem.y[problem.held_out], prediction)
-        case["results"][label] = found | {"seconds": processor, "clock": clock, "details": prediction.details}
+        beside = {"clock": clock, "details": prediction.details, "blocks": block_losses(prediction)}
+        case["results"][label] = found | {"seconds": processor} | beside
         report(f"  {label}: " + ", ".join(f"{key} {value:.4g}" for key, value in found.items() if value is not None))
     return case
 

@@ -2,7 +2,10 @@
 
 from importlib.metadata import PackageNotFoundError, version
 
+import numpy as np
+
 OURS = ("torusgp", "torusgp, terms by hand", "torusgp, noise that changes")
+BESIDE = ("details", "clock", "commit", "blocks")  # what is no column of a table
 PACKAGES = ("torusgp", "lightgbm", "pygam", "prophet", "gpytorch", "statsforecast")
 _HEADER = (
     "# Beside other libraries\n\n"
@@ -46,7 +49,7 @@ def _commits(record):
 
 def _section(case):
     results = {label: _as_printed(row) for label, row in case["results"].items()}  # what looks equal is no loss
-    keys = [key for key in next(iter(results.values())) if key not in ("details", "clock", "commit")]
+    keys = [key for key in next(iter(results.values())) if key not in BESIDE]
     lines = [f"## {case['title']}", ""]
     lines += [f"{case['rows']:,} rows to learn from, {case['held out']:,} held out; errors in {case['unit']}.", ""]
     lines += ["| method | " + " | ".join(keys) + " |", "|---|" + "---|" * len(keys)]
@@ -59,7 +62,7 @@ def _section(case):
         lines.append(f"| {label} | " + " | ".join(cells) + " |")
     lines.append("")
     lines += [f"{label} failed: `{why}`" for label, why in case["failed"].items()]
-    lines.append(_losses(results))
+    lines += [_losses(results), *_paired(case["results"])]
     return "\n".join(lines)
 
 
@@ -105,3 +108,22 @@ def _losses(results):
         if ahead:
             sentences.append(f"{key}: {', '.join(ahead)} against {_number(key, own)}")
     return "torusgp loses in " + "; in ".join(sentences) + "." if sentences else "torusgp loses nothing here."
+
+
+def _paired(results):
+    """How much larger the three best log losses of others are than our best one, with standard errors."""
+    known = {label: row for label, row in results.items() if row.get("blocks")}
+    ours, others = ([label for label in known if (label in OURS) == is_ours] for is_ours in (True, False))
+    if not ours or not others:
+        return []
+    best, *_ = sorted(ours, key=lambda label: known[label]["log loss"])
+    differences = []
+    for label in sorted(others, key=lambda label: known[label]["log loss"])[:3]:
+        one = np.subtract(known[label]["blocks"], known[best]["blocks"])
+        error = one.std(ddof=1) / np.sqrt(len(one))
+        differences.append(f"{label} {one.mean():.4f} \u00b1 {error:.4f}")
+    n_blocks = len(known[best]["blocks"])
+    return [
+        "",
+        f"Log losses less that of {best}, with standard errors of {n_blocks} blocks of rows: {', '.join(differences)}.",
+    ]

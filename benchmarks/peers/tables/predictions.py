@@ -8,6 +8,7 @@ from scipy.special import ndtri
 from scipy.stats import nbinom
 
 LEVELS = np.array([0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975])
+N_BLOCKS = 26  # of consecutive rows, whose losses are compared in pairs: neighbouring rows are not independent
 
 
 @dataclass(frozen=True)
@@ -58,3 +59,10 @@ def scores(y, prediction):
         "log loss": None if density is None else float(-density.mean()),
         "coverage": float(np.mean((y >= quantiles[:, 0]) & (y <= quantiles[:, -1]))),
     }
+
+
+def block_losses(prediction):
+    """Mean log loss of blocks of consecutive rows; None where the method has no densities."""
+    if prediction.log_density is None:
+        return None
+    return [float(-np.mean(block)) for block in np.array_split(prediction.log_density, N_BLOCKS)]

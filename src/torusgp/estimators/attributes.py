@@ -14,9 +14,9 @@ from torusgp.engine.statistics import SufficientStatistics
 from torusgp.estimators.settings import make_compute, make_fitter
 from torusgp.fitting.changing_noise import ChangingNoise
 from torusgp.fitting.fitted import FittedTorusGP
-from torusgp.fitting.fitter import Fit, Preliminary
 from torusgp.fitting.latent import LatentTorusGP
 from torusgp.fitting.likelihoods import check_likelihood
+from torusgp.fitting.outcome import Fit, Preliminary
 from torusgp.fitting.prior import DERIVATIVE_NOISE, NOISE
 from torusgp.fitting.problem import noise_variances
 from torusgp.kernels.index_sets import IndexSet

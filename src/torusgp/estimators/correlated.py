@@ -13,10 +13,11 @@ from torusgp.estimators.settings import make_settings, settings_for
 from torusgp.estimators.validation import check_fit_rows, check_inputs, check_used
 from torusgp.fitting.ar_fitter import ARFitter
 from torusgp.fitting.fitted import FittedTorusGP
-from torusgp.fitting.fitter import Fit, Fitter
+from torusgp.fitting.fitter import Fitter
 from torusgp.fitting.forecasts import continued
 from torusgp.fitting.moment_source import Series
 from torusgp.fitting.noise_models import ARNoise, CorrelatedNoise, TimeNoise, time_position
+from torusgp.fitting.outcome import Fit
 from torusgp.fitting.refits import SeriesRefitter
 from torusgp.fitting.rows import Rows
 from torusgp.kernels.resolve import Model

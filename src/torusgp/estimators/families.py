@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 
-from torusgp.fitting.fitter import Fit, Fitter
+from torusgp.fitting.fitter import Fitter
+from torusgp.fitting.outcome import Fit
 from torusgp.fitting.rows import Rows
 
 AUTO = "auto"

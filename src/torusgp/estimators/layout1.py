@@ -12,9 +12,9 @@ from torusgp.engine.statistics import SufficientStatistics
 from torusgp.estimators.settings import Torch
 from torusgp.estimators.short_form import is_searched
 from torusgp.fitting.fitted import FittedTorusGP
-from torusgp.fitting.fitter import Fit, Preliminary
 from torusgp.fitting.learning import Learned
 from torusgp.fitting.noise_models import WhiteNoise
+from torusgp.fitting.outcome import Fit, Preliminary
 from torusgp.fitting.parameters import Parameter, Parameters
 from torusgp.fitting.periods import Trend
 from torusgp.fitting.prior import NOISE, Prior, scale_name, variance_name

@@ -26,10 +26,11 @@ from torusgp.fitting.changing_noise import (
     function_fitter,
     noise_likelihood,
 )
-from torusgp.fitting.fitter import SAMPLE_ROWS, Fit, Fitter
+from torusgp.fitting.fitter import SAMPLE_ROWS, Fitter
 from torusgp.fitting.latent_fitter import LatentFitter
 from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.fitting.noise_models import TimeNoise, WhiteNoise, check_noise
+from torusgp.fitting.outcome import Fit
 from torusgp.fitting.row_passes import BlockPasses, RowPasses, SourcePasses, rows_of_chunk
 from torusgp.fitting.rows import Rows
 from torusgp.kernels.axes import Expression

@@ -19,8 +19,9 @@ from torusgp.estimators.repeated_passes import fit_blocks_again, fit_source_agai
 from torusgp.estimators.settings import make_fitter, make_settings
 from torusgp.estimators.validation import ObservedGradient, lay_gradient_rows
 from torusgp.fitting.files import check_fit, check_outcome, outcome_from_archive, outcome_to_archive
-from torusgp.fitting.fitter import SAMPLE_ROWS, Fitter, Preliminary
+from torusgp.fitting.fitter import SAMPLE_ROWS, Fitter
 from torusgp.fitting.likelihoods import check_likelihood
+from torusgp.fitting.outcome import Preliminary
 from torusgp.fitting.problem import Settings
 from torusgp.fitting.rows import DerivativeRows
 from torusgp.storage.archives import decoding

@@ -18,9 +18,10 @@ from torusgp.engine.inference import LinearStatistics, evidence
 from torusgp.engine.moments import Moments
 from torusgp.engine.series import Autocovariance, TimeGrid, lagged_products
 from torusgp.fitting.correlated_fitter import with_noise, with_process
-from torusgp.fitting.fitter import Fit, Fitter, Preliminary
+from torusgp.fitting.fitter import Fitter
 from torusgp.fitting.moment_source import Series, SeriesColumns
 from torusgp.fitting.noise_models import ARNoise
+from torusgp.fitting.outcome import Fit, Preliminary
 from torusgp.fitting.parameters import Parameters
 from torusgp.fitting.prior import NOISE, Prior
 from torusgp.fitting.problem import Problem, Settings, spread_of_rows

@@ -23,10 +23,11 @@ from numpy.typing import NDArray
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.fitting.advice import advise
 from torusgp.fitting.fitted import FittedTorusGP
-from torusgp.fitting.fitter import Fit, Fitter, Preliminary
+from torusgp.fitting.fitter import Fitter
 from torusgp.fitting.latent import LatentTorusGP
 from torusgp.fitting.latent_fitter import LatentFitter, progress_of
 from torusgp.fitting.likelihoods import Gamma, StudentT
+from torusgp.fitting.outcome import Fit, Preliminary
 from torusgp.fitting.refits import refit_rows
 from torusgp.fitting.row_passes import DerivedPasses, RowPasses, with_scale
 from torusgp.fitting.rows import Rows

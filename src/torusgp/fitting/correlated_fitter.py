@@ -16,7 +16,7 @@ from torusgp.engine.moments import Moments, noise_gram
 from torusgp.engine.series import Autocovariance, TimeGrid, lagged_products, longest_lag, summed_products
 from torusgp.fitting.advice import advise
 from torusgp.fitting.fitted import FittedTorusGP
-from torusgp.fitting.fitter import Fit, Fitter, Preliminary
+from torusgp.fitting.fitter import Fitter
 from torusgp.fitting.forecasts import continued
 from torusgp.fitting.learning import Learned
 from torusgp.fitting.leftover import SURE, Leftover
@@ -24,6 +24,7 @@ from torusgp.fitting.levels import find_levels
 from torusgp.fitting.moment_source import MomentSource, Series, SeriesColumns
 from torusgp.fitting.noise_models import CorrelatedNoise
 from torusgp.fitting.noise_process import NoiseProcess
+from torusgp.fitting.outcome import Fit, Preliminary
 from torusgp.fitting.parameters import Parameter, Parameters
 from torusgp.fitting.prior import NOISE, Prior
 from torusgp.fitting.problem import Problem, Settings, spread_of_rows

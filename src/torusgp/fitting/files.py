@@ -12,12 +12,12 @@ from torusgp.engine.moments import Moments
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.engine.working import WorkingStatistics
 from torusgp.fitting.fitted import FittedTorusGP
-from torusgp.fitting.fitter import Fit, Preliminary
 from torusgp.fitting.latent import Latent, LatentTorusGP
 from torusgp.fitting.latent_fitter import Progress
 from torusgp.fitting.learning import Learned, Round
 from torusgp.fitting.likelihoods import likelihood_from_json, likelihood_to_json
 from torusgp.fitting.noise_process import NoiseProcess
+from torusgp.fitting.outcome import Fit, Preliminary
 from torusgp.fitting.parameters import Parameter, Parameters
 from torusgp.fitting.prior import NOISE, Prior
 from torusgp.fitting.rows import Compute

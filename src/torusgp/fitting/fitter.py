@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,9 @@ from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.fitting.learning import Learned, learn_spectrum, period_standard_errors
 from torusgp.fitting.leftover import Leftover, find_leftover
 from torusgp.fitting.moves import PeriodMoves
+from torusgp.fitting.outcome import Fit, Preliminary
 from torusgp.fitting.parameters import Parameters
-from torusgp.fitting.periods import PeriodSearch, PeriodSetup, set_up_period
+from torusgp.fitting.periods import PeriodSetup, set_up_period
 from torusgp.fitting.prior import NOISE, Prior, Spread, scale_name
 from torusgp.fitting.problem import LEARNABLE, Problem, Settings, spread_of_rows, spread_of_statistics
 from torusgp.fitting.rows import Rows, RowSource, choose_rows, transform_tolerance, warn_of_phases
@@ -43,51 +44,6 @@ _ROOM_COLUMNS = 401  # up to here a set is cheap enough to be doubled, for lengt
 FEW_ROWS = 300  # up to here what is uncertain of the learned parameters is worth integrating over
 _CLEAR_SHARE = 0.05  # of the variance of the residuals, from which a frequency in them must not be ignored
 SAMPLE_ROWS = 100_000  # rows of a source on which the period and the number of components are decided
-
-
-@dataclass(frozen=True)
-class Fit:
-    """A fitted model, and what a later fit of more rows starts from.
-
-    Attributes
-    ----------
-    model : Model
-        Axes and terms.
-    fitted : FittedTorusGP
-        The outcome.
-    learned : Learned
-        Where learning ended: parameters and set.
-    nyquist : ndarray of shape (dimension,) or None
-        Highest frequencies that a grid can show, where a period is not given.
-    period_std : ndarray or None
-        Standard errors of periods that were found or learned.
-    search : PeriodSearch or None
-        Outcome of the search for periods.
-    left_out, noise_squares : ndarray of shape (n_samples,) or None
-        Where noise is correlated: residuals of blocks of rows, each predicted from all others, and expected squares of
-        the noise by these; in units of their known scales.
-    """
-
-    model: Model
-    fitted: FittedTorusGP
-    learned: Learned
-    nyquist: NDArray[np.float64] | None = None
-    period_std: NDArray[np.float64] | None = None
-    search: PeriodSearch | None = None
-    noise_squares: NDArray[np.float64] | None = None
-    left_out: NDArray[np.float64] | None = None
-
-
-@dataclass(frozen=True)
-class Preliminary:
-    """What is decided on some rows, before the sums over all of them are computed."""
-
-    model: Model
-    learned: Learned
-    nyquist: NDArray[np.float64] | None = None
-    period_std: NDArray[np.float64] | None = None
-    search: PeriodSearch | None = None
-    extent: NDArray[np.float64] | None = None  # of the inputs of those rows
 
 
 class Fitter:

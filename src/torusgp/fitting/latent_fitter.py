@@ -15,12 +15,13 @@ from torusgp.engine.marginals import Marginals
 from torusgp.engine.working import WorkingStatistics
 from torusgp.fitting.advice import advise
 from torusgp.fitting.doubts import warn_of_fit
-from torusgp.fitting.fitter import Fit, Fitter
+from torusgp.fitting.fitter import Fitter
 from torusgp.fitting.laplace import COARSE, FINE, Gradient, Laplace, Mode, WorkingSums, as_normal_rows
 from torusgp.fitting.latent import Latent, LatentTorusGP, scaled
 from torusgp.fitting.learning import Learned, maximise
 from torusgp.fitting.likelihoods import Likelihood
 from torusgp.fitting.line_circles import LineCircles
+from torusgp.fitting.outcome import Fit
 from torusgp.fitting.parameters import Parameters
 from torusgp.fitting.prior import NOISE, Spread
 from torusgp.fitting.problem import Problem

@@ -8,9 +8,10 @@ import numpy as np
 
 from torusgp.engine.series import longest_lag
 from torusgp.fitting.correlated_fitter import SETTLED, WORSE, CorrelatedFitter
-from torusgp.fitting.fitter import Fit, Fitter, Preliminary
+from torusgp.fitting.fitter import Fitter
 from torusgp.fitting.latent_fitter import LatentFitter, progress_of
 from torusgp.fitting.moment_source import Series
+from torusgp.fitting.outcome import Fit, Preliminary
 from torusgp.fitting.parameters import Parameters
 from torusgp.fitting.prior import NOISE, Prior
 from torusgp.fitting.problem import spread_of_rows
