@@ -12,6 +12,8 @@ from torusgp import ARNoise, Category, Circle, CorrelatedNoise, Line, Slope, Tor
 from torusgp.engine.series import Autocovariance
 from torusgp.fitting import correlated_fitter
 from torusgp.fitting.correlated_fitter import CorrelatedFitter
+from torusgp.fitting.levels import find_levels
+from torusgp.fitting.noise_process import Levels
 from torusgp.fitting.prior import NOISE
 
 WEEK = Circle("time", 7.0)
@@ -41,6 +43,24 @@ def test_a_step_in_the_level_leaves_the_weekly_season():
     assert np.abs(effect[:, 0] - truth).max() < 1
     assert np.abs((effect[:, 0] - truth) / std[:, 0]).max() < 3
     assert std[:, 0].max() < 0.5
+
+
+def test_a_step_that_only_the_first_fit_shows_is_given_up(monkeypatch):
+    """Which a block that it predicts badly, left out of it, looks like."""
+    X, y = weekly()
+    before = TorusGPRegressor(WEEK, noise="correlated").fit(X, y)
+    found = []
+
+    def steps(*residuals_and_more):
+        found.append(Levels(np.array([360.0]), 4.0) if not found else find_levels(*residuals_and_more))
+        return found[-1]
+
+    monkeypatch.setattr(correlated_fitter, "find_levels", steps)
+    model = TorusGPRegressor(WEEK, noise="correlated").fit(X, y)
+    assert found[1:] == [None]
+    assert model.noise_process_.levels is None
+    assert model.noise_variance_ == pytest.approx(before.noise_variance_, rel=0.05)
+    np.testing.assert_allclose(model.predict(X), before.predict(X), atol=0.1)
 
 
 def test_forecasts_go_on_from_the_level_after_a_step(tmp_path):

@@ -78,16 +78,31 @@ class CorrelatedFitter(Fitter):
         if not is_correlated(residuals.left_out):
             self.settings.report("residuals of blocks left out show no correlation: rows count as independent")
             return self.fit_rows(series.rows)
-        series = self._with_levels(series, residuals)
-        if series.levels is not None:
-            residuals = self._residuals(series, outcome, source, white)
-        noise = self._estimated(series, residuals)
+        stepped = self._with_levels(series, residuals)
+        if stepped.levels is not None:
+            residuals = self._residuals(stepped, outcome, source, white)
+        outcome, source, noise, residuals = self._settled(stepped, outcome, source, residuals)
+        if stepped.levels is not None:
+            without = self._residuals(series, outcome, source, noise)
+            if self._with_levels(series, without).levels is None:  # the first fit had predicted a block badly
+                self.settings.report("the level does not step beside what was learned since")
+                stepped = series
+                outcome, source, noise, residuals = self._settled(series, outcome, source, without)
+        series = stepped
         if noise.is_cut_off:
             advise(
                 f"Errors are autocorrelated over more than {noise.n_lags} rows, too long for {len(series.rows)} rows "
                 "to show: standard errors of slow effects may be too small. If the level changes steadily, Slope of "
                 "the time takes that into account."
             )
+        finish = self._completed if is_final else self._finished
+        return finish(series, outcome, source, noise, residuals)
+
+    def _settled(
+        self, series: Series, outcome: Preliminary, source: RowSource, residuals: Residuals
+    ) -> tuple[Preliminary, RowSource, Autocovariance, Residuals]:
+        """What is learned beside the noise that residuals show, and that noise, in rounds until both agree."""
+        noise = self._estimated(series, residuals)
         if self.settings.index_set == "learned":
             outcome, source = self._chosen(series, outcome, source, noise)
             noise = self._estimated(series, self._residuals(series, outcome, source, noise), noise.n_lags)
@@ -104,8 +119,7 @@ class CorrelatedFitter(Fitter):
                 self.settings.report("blocks left out are predicted worse: the round before is kept")
                 break
             outcome, residuals = found, seen
-        finish = self._completed if is_final else self._finished
-        return finish(series, outcome, source, noise, residuals)
+        return outcome, source, noise, residuals
 
     # Steps -------------------------------------------------------------------------------------------------------
 
