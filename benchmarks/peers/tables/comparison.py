@@ -48,7 +48,7 @@ def run_problem(name, folder, methods, report):
 def main(arguments=None):
     parser = argparse.ArgumentParser("peers.tables", description=description)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    problems = [*PROBLEMS, next_day.NAME]
+    problems = [*PROBLEMS, *next_day.N_DAYS]
     parser.add_argument("--problems", nargs="+", choices=problems, default=problems)
     parser.add_argument("--methods", nargs="+", help=f"of {', '.join([*METHODS, *next_day.METHODS])}")
     parser.add_argument("--results", type=Path, default=RESULTS, help="file for the results; earlier ones are kept")
@@ -65,9 +65,9 @@ def main(arguments=None):
 
     for name in options.problems:
         report(name)
-        known = next_day.METHODS if name == next_day.NAME else METHODS
+        known = next_day.METHODS if name in next_day.N_DAYS else METHODS
         methods = [label for label in known if options.methods is None or label in options.methods]
-        run = next_day.run if name == next_day.NAME else run_problem
+        run = next_day.run if name in next_day.N_DAYS else run_problem
         case = run(name, folder, methods, report)
         for result in case["results"].values():
             result["commit"] = commit()

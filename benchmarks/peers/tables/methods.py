@@ -316,7 +316,7 @@ METHODS = {
 }
 
 
-def timed(method, problem):
+def timed(method, *problem):
     """A prediction, and the seconds of processor time that it took, those of a child process included."""
     import resource
 
@@ -324,5 +324,5 @@ def timed(method, problem):
         return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
     start, clock = used(), time.perf_counter()
-    prediction = method(problem)
+    prediction = method(*problem)
     return prediction, used() - start, time.perf_counter() - clock

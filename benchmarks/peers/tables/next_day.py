@@ -1,9 +1,10 @@
-"""The load of the PJM grid: the next day from each of the last 28 days, hour by hour.
+"""The load of the PJM grid: the next day from each of the last days, hour by hour.
 
 Statistical methods are fitted again every day to the weeks before it; methods that take longer every week.
 """
 
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +15,8 @@ from benchmarks.peers.tables.methods import timed
 from benchmarks.peers.tables.predictions import LEVELS
 from benchmarks.peers.tables.problems import calendar_inputs
 
-NAME = "next day"
 DAY, WEEK = 24, 168
-N_DAYS = 28
+N_DAYS = {"next day": 28, "next day, half a year": 182}  # coverage of 28 origins is known to some 4 % only
 WEEKS_OF_STATISTICS = {"MSTL": 52, "AutoETS": 8, "DynamicOptimizedTheta": 8}  # more does not help them, and takes hours
 HORIZONS = (1, 6, 12, 24)
 
@@ -28,9 +28,9 @@ def read(folder):
     return load.rename_axis("time").reset_index()
 
 
-def origins(table):
+def origins(table, n_days):
     """First rows of the last days."""
-    return len(table) - DAY * np.arange(N_DAYS, 0, -1)
+    return len(table) - DAY * np.arange(n_days, 0, -1)
 
 
 def _normal(mean, std):
@@ -38,24 +38,24 @@ def _normal(mean, std):
 
 
 def _naive(lag):
-    def method(table):
+    def method(table, starts):
         """The value of so many hours before; errors as in the past at the same lag."""
         y = table["load_MW"].to_numpy()
-        mean = np.array([[y[start + h - lag] for h in range(DAY)] for start in origins(table)])
-        return _normal(mean, np.std(y[lag : origins(table)[0]] - y[: origins(table)[0] - lag]))
+        mean = np.array([[y[start + h - lag] for h in range(DAY)] for start in starts])
+        return _normal(mean, np.std(y[lag : starts[0]] - y[: starts[0] - lag]))
 
     return method
 
 
 def _statistical(name):
-    def method(table):
+    def method(table, starts):
         from statsforecast import models
         from statsforecast.models import MSTL
 
         y = table["load_MW"].to_numpy()
         levels = [round(100 * (1 - 2 * level)) for level in LEVELS[:3]]
         means, quantiles = [], []
-        for start in origins(table):
+        for start in starts:
             known = y[start - WEEK * WEEKS_OF_STATISTICS[name] : start]
             model = MSTL([DAY, WEEK]) if name == "MSTL" else getattr(models, name)(season_length=DAY)
             with warnings.catch_warnings():
@@ -69,7 +69,7 @@ def _statistical(name):
     return method
 
 
-def lightgbm(table):
+def lightgbm(table, starts):
     """Boosting on calendar and lags of a day and more; noise by horizon from the last weeks before each fit."""
     from lightgbm import LGBMRegressor
 
@@ -87,7 +87,7 @@ def lightgbm(table):
         return model.set_params(verbosity=-1).fit(X[WEEK:stop], y[WEEK:stop])
 
     means, stds = [], []
-    for i, start in enumerate(origins(table)):
+    for i, start in enumerate(starts):
         if i % 7 == 0:
             tail = slice(start - 8 * WEEK, start)
             error = (y[tail] - fitted(start - 8 * WEEK).predict(X[tail])).to_numpy()
@@ -98,7 +98,7 @@ def lightgbm(table):
     return _normal(np.array(means), np.array(stds))
 
 
-def prophet(table):
+def prophet(table, starts):
     """Seasons by their defaults, fitted every week."""
     import logging
 
@@ -107,7 +107,7 @@ def prophet(table):
     logging.getLogger("cmdstanpy").setLevel(logging.ERROR)
     frame = table.set_axis(["ds", "y"], axis=1)
     means, stds = [], []
-    for i, start in enumerate(origins(table)):
+    for i, start in enumerate(starts):
         if i % 7 == 0:
             model = Prophet(interval_width=0.95, uncertainty_samples=300).fit(frame[:start], seed=0)
         found = model.predict(frame[start : start + DAY])
@@ -116,18 +116,22 @@ def prophet(table):
     return _normal(np.array(means), np.array(stds))
 
 
-def torusgp(table):
+def torusgp(table, starts, noise_by=None):
     """The command's backtest with the calendar alone, fitted every week."""
     from torusgp import TableModel
 
-    model = TableModel("load_MW", calendar={"time": ["day", "week", "year"]})
-    found = model.backtest(table, f"{DAY}h", N_DAYS, refit="7d", quantiles=tuple(LEVELS), n_jobs=1).forecasts
+    model = TableModel("load_MW", calendar={"time": ["day", "week", "year"]}, noise_by=noise_by)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the scores show what they warn of
+        found = model.backtest(table, f"{DAY}h", len(starts), refit="7d", quantiles=tuple(LEVELS), n_jobs=1).forecasts
     columns = [name for name in found if name[0] == "q" and name[1].isdigit()]
-    return found["mean"].to_numpy().reshape(N_DAYS, DAY), found[columns].to_numpy().reshape(N_DAYS, DAY, len(LEVELS))
+    shape = len(starts), DAY
+    return found["mean"].to_numpy().reshape(shape), found[columns].to_numpy().reshape(*shape, len(LEVELS))
 
 
 METHODS = {
     "torusgp": torusgp,
+    "torusgp, noise that changes": partial(torusgp, noise_by="auto"),
     "the day before": _naive(DAY),
     "the week before": _naive(WEEK),
     "MSTL": _statistical("MSTL"),
@@ -141,15 +145,16 @@ METHODS = {
 def run(name, folder, methods, report):
     """Scores by horizon of each method."""
     table = read(folder)
+    starts = origins(table, N_DAYS[name])
     y = table["load_MW"].to_numpy()
-    truth = np.array([y[start : start + DAY] for start in origins(table)])
-    before = y[: origins(table)[0]]
+    truth = np.array([y[start : start + DAY] for start in starts])
+    before = y[: starts[0]]
     scale = np.mean(np.abs(before[DAY:] - before[:-DAY]))  # of the day before, on the rows learned from
-    case = {"title": "Load of the PJM grid, hourly; the next day from each of the last 28", "unit": "MW"}
+    case = {"title": f"Load of the PJM grid, hourly; the next day from each of the last {len(starts)}", "unit": "MW"}
     case |= {"rows": len(before), "held out": truth.size, "results": {}, "failed": {}}
     for label in methods:
         try:
-            (mean, quantiles), processor, clock = timed(METHODS[label], table)
+            (mean, quantiles), processor, clock = timed(METHODS[label], table, starts)
         except Exception as error:  # one method must not end a long run; the page says what happened
             case["failed"][label] = repr(error)[:300]
             report(f"  {label}: {error!r}")
