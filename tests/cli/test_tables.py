@@ -346,6 +346,25 @@ class TestPredict:
         assert result.stdout == (tmp_path / "out.csv").read_text()
         assert result.stderr == ""
 
+    def test_times_that_no_input_needs_may_be_missing(self, tmp_path):
+        frame, data = make_table(), tmp_path / "later.csv"
+        frame["demand"] = lfilter([1], [1, -0.9], np.random.default_rng(0).normal(size=len(frame))) + frame["hour"] % 7
+        table = TableModel("demand", terms="line(hour)", time="time", n_components=21).fit(
+            frame.drop(index=range(100, 110))
+        )
+        table.save(tmp_path / "model.npz")
+        rows = frame[98:112].assign(time=frame["time"][98:112].mask(frame.index[98:112] % 2 == 0))
+        for some, words in ((rows, "n/a"), (rows.assign(time=None), "")):
+            some.to_csv(data, index=False, na_rep=words)
+            result = run("predict", tmp_path / "model.npz", data, "-o", tmp_path / "out.csv")
+            assert (result.exit_code, result.stderr) == (0, "")
+            expected = table.predict(some)
+            np.testing.assert_allclose(
+                pd.read_csv(tmp_path / "out.csv")[expected.columns], expected, atol=1e-6 * expected["std"].min()
+            )
+        rows.to_csv(data, index=False, na_rep="soon")
+        assert_fails(run("predict", tmp_path / "model.npz", data), "line 2, column 'time': 'soon' is not a time")
+
     def test_json(self, model, data, tmp_path):
         content = json.loads(run("predict", model, data, "--json").stdout)
         assert content["rows"] == len(content["predictions"]) == 504

@@ -52,7 +52,8 @@ def test_a_step_that_only_the_first_fit_shows_is_given_up(monkeypatch):
     found = []
 
     def steps(*residuals_and_more):
-        found.append(Levels(np.array([360.0]), 4.0) if not found else find_levels(*residuals_and_more))
+        first = Levels(np.array([359.0]), np.array([360.0]), 4.0)
+        found.append(find_levels(*residuals_and_more) if found else first)
         return found[-1]
 
     monkeypatch.setattr(correlated_fitter, "find_levels", steps)
@@ -80,6 +81,49 @@ def test_forecasts_go_on_from_the_level_after_a_step(tmp_path):
     model.save(tmp_path / "model.npz")
     again = TorusGPRegressor.load(tmp_path / "model.npz")
     assert np.array_equal(again.forecast(X[later]), mean)
+
+
+def test_a_step_in_a_gap_may_be_anywhere_in_it():
+    """Means go from one level to the other, and intervals hold both."""
+    X, y = weekly(1000)
+    y += 30 * (X["time"] >= 600)
+    gap = ((X["time"] >= 590) & (X["time"] < 610)).to_numpy()
+    model = TorusGPRegressor(WEEK, noise="correlated", n_components=21).fit(X[~gap], y[~gap])
+    mean, std = model.forecast(X[gap], return_std=True)
+    assert np.array_equal(model.noise_process_.levels.starts, [610])
+    assert (np.abs(y[gap] - mean) < 1.96 * std).all()
+    assert std[[0, -1]].max() < 0.6 * std.max() < 12
+
+
+def test_targets_that_repeat_exactly_are_fitted():
+    """With the least noise there is, not what rounding leaves."""
+    time = np.arange(300.0)
+    X, y = pd.DataFrame({"time": time}), np.where(time % 7 < 1, 1.0, 0.0)
+    model = TorusGPRegressor(WEEK, noise="correlated").fit(X, y)
+    assert model.noise_variance_ == pytest.approx(1e-8 * y.var(), rel=0.01)
+    np.testing.assert_allclose(model.forecast(X + 300), np.where((time + 300) % 7 < 1, 1.0, 0.0), atol=1e-3)
+
+
+def test_later_rows_may_share_their_time_or_lie_between_the_steps(fitted):
+    later, y = [400.0, 401.0, 401.0, 401.5, 403.0], np.array([5.0, 6.0, 8.0, 7.0, 5.0])
+    going_on = fitted.continue_from(pd.DataFrame({"time": later}), y)
+    mean, std = going_on.forecast(pd.DataFrame({"time": [404.0]}), return_std=True)
+    apart = fitted.continue_from(pd.DataFrame({"time": [400.0, 401.0, 403.0]}), np.array([5.0, 7.0, 5.0]))
+    expected, expected_std = apart.forecast(pd.DataFrame({"time": [404.0]}), return_std=True)
+    assert mean == pytest.approx(expected, abs=0.1)
+    assert std == pytest.approx(expected_std, rel=0.05)
+
+
+def test_what_was_computed_serves_wherever_the_series_goes_on(monkeypatch):
+    X, y = weekly(300)
+    model = TorusGPRegressor(WEEK, noise="correlated").fit(X[:200], y[:200])
+    expected = model.forecast(X[200:201])
+    assert model.fitted_.mixture is not None
+    monkeypatch.setattr("torusgp.fitting.fitted.find_mixture", None)
+    for known in (200, 250):
+        found = model.continue_from(X[:known], y[:known]).forecast(X[known : known + 1])
+        if known == 200:
+            np.testing.assert_allclose(found, expected)
 
 
 def test_white_noise_is_noticed_and_loses_nothing():

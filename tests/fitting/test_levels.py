@@ -76,7 +76,7 @@ def test_gains_are_those_of_a_column_of_ones(gaps):
 def test_posterior_and_evidence_have_the_levels_integrated_out():
     """Those of white noise and levels that rows of one stretch share."""
     rng = np.random.default_rng(0)
-    levels = Levels(np.array([120.0, 300.0]), 5.0)
+    levels = Levels(np.array([119.0, 299.0]), np.array([120.0, 300.0]), 5.0)
     F, L = basis_columns(2 * np.pi * TIMES[:, None] / 7, np.arange(4)[:, None]), levels.columns(TIMES)
     y, variances = rng.normal(size=N) + L @ [1.0, -2.0, 3.0], rng.uniform(0.5, 2, F.shape[1])
     both = np.hstack([F, L])
@@ -95,7 +95,7 @@ def test_posterior_and_evidence_have_the_levels_integrated_out():
 def test_forecasts_go_on_from_the_last_level():
     rng, later = np.random.default_rng(0), np.array([150.0, 151.0, 400.0])
     cells = np.arange(150)
-    noise, levels = Autocovariance(0.8 ** np.arange(100)), Levels(np.array([60.0]), 9.0)
+    noise, levels = Autocovariance(0.8 ** np.arange(100)), Levels(np.array([59.0]), np.array([60.0]), 9.0)
     scales = rng.uniform(0.5, 2, 150)
     residuals = rng.normal(size=150) + 3 * (cells >= 60)
     none = np.empty((150, 0))
@@ -117,12 +117,33 @@ def test_forecasts_go_on_from_the_last_level():
     assert np.array_equal(again.mean_and_variance(later)[0], mean)
 
 
+def test_steps_of_long_series_are_found_to_the_row():
+    noise = np.random.default_rng(0).normal(size=3000)
+    levels = found(noise + 10 * (np.arange(3000) >= 1403))
+    assert np.array_equal(levels.starts, [1403])
+    assert np.array_equal(levels.ends, [1402])
+
+
+def test_a_step_is_anywhere_between_two_rows_that_are_far_apart():
+    """The mean goes from level a to b with the share p of the time, and the variance is p (1 - p) (b - a)^2."""
+    levels = Levels(np.array([10.0]), np.array([30.0]), 18.0)
+    times = np.array([0.0, 10.0, 15.0, 20.0, 30.0, 40.0])
+    p = np.array([0, 0, 0.25, 0.5, 1, 1])
+    assert np.allclose(levels.columns(times), np.column_stack([1 - p, p]))
+    known, gap = np.array([10.0, 30.0]), times[2:4]
+    gain = np.linalg.solve(levels.between(known, known), levels.between(known, gap)).T
+    assert np.allclose(gain, np.column_stack([1 - p, p])[2:4])
+    left = levels.variance - np.sum(gain * levels.between(gap, known), axis=1)
+    assert np.allclose(left, (p * (1 - p))[2:4] * 2 * levels.variance)  # (b - a)^2 is twice the variance of two levels
+
+
 @pytest.mark.parametrize(
-    ("starts", "variance"), [([np.nan], 1.0), ([60.0, 40.0], 1.0), ([[60.0]], 1.0), ([60.0], -1.0), ([60.0], np.inf)]
+    ("starts", "variance"),
+    [([np.nan], 1.0), ([60.0, 40.0], 1.0), ([40.0], 1.0), ([[60.0]], 1.0), ([60.0], -1.0), ([60.0], np.inf)],
 )
 def test_stored_steps_that_cannot_be_are_refused(starts, variance):
     none, some = np.empty((3, 0)), np.arange(3.0)
-    levels = Levels(np.array([60.0]), 1.0)
+    levels = Levels(np.array([59.0]), np.array([60.0]), 1.0)
     noise = Autocovariance(np.array([1.0, 0.5]))
     process = NoiseProcess(noise, 1.0, 0, 10.0, np.arange(3), some, some, none, none, np.ones(3), levels)
     content, arrays = process.to_archive()

@@ -232,3 +232,17 @@ def test_an_estimated_spectrum_varies_as_it_says():
     powers = np.array([one.power(240)[10:-10:20] for one in found])
     spread = powers.var(axis=0) / powers.mean(axis=0) ** 2
     assert found[0].relative_variance(200) == pytest.approx(spread.mean(), rel=0.15)
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("nugget", [0.0, 0.6])
+def test_rows_count_as_one_by_their_squared_correlations(gaps, nugget):
+    rng = np.random.default_rng(0)
+    times = np.sort(rng.choice(400, 150, replace=False)).astype(float)
+    if gaps:
+        times = np.sort(rng.uniform(0, 300, 150))
+    grid, noise = TimeGrid.of(times), Autocovariance(0.9 ** np.arange(40), nugget)
+    matrix = noise.among(grid.cells) / noise.variance
+    assert noise.redundancy(grid) == pytest.approx(np.mean(np.sum(matrix**2, axis=1)))
+    assert noise.redundancy(grid) > 1
+    assert Autocovariance.white(2.0).redundancy(grid) == 1

@@ -43,11 +43,12 @@ class _Group:
 
     def sums(self, exponentials: NDArray[Any], values: NDArray[np.float64]) -> NDArray[Any]:
         """Sums of the products times values (n_rows, n_functions), shape (n_left, n_right, n_functions)."""
-        left = exponentials[self.left]
+        left, (n_rows, n_functions) = exponentials[self.left], values.shape
         if not len(self.right):
             return (left @ values)[:, None]
         right = exponentials[self.right][:, None] * values.T
-        return (left @ right.reshape(-1, left.shape[1]).T).reshape(len(left), len(right), -1)
+        sums = left @ right.reshape(len(right) * n_functions, n_rows).T
+        return sums.reshape(len(left), len(right), n_functions)
 
 
 def column_sums(
@@ -69,16 +70,17 @@ def column_sums(
     ndarray of shape (2 * n_frequencies - 1, n_functions)
     """
     factors, groups = _grouped(frequencies[1:])
-    sums: list[Any] = [0.0] * len(groups)
+    n_functions = values.shape[1]
+    sums = [np.zeros((len(one.left), max(1, len(one.right)), n_functions), dtype=complex) for one in groups]
     plan = ColumnPlan(np.vstack([0 * frequencies[:1], factors]), len(phases), chunk_bytes=_CHUNK_BYTES)
     for rows, exponentials in plan.exponentials(phases):
         for i, one in enumerate(groups):
             sums[i] += one.sums(exponentials, values[rows])
-    result = np.empty((len(frequencies) - 1, 2, values.shape[1]))
+    result = np.empty((len(frequencies) - 1, 2, n_functions))
     for one, total in zip(groups, sums, strict=True):
-        own = total.reshape(-1, values.shape[1])[one.places]
+        own = np.concatenate(list(total))[one.places]
         result[one.numbers, 0], result[one.numbers, 1] = own.real, own.imag
-    return np.vstack([values.sum(axis=0), result.reshape(-1, values.shape[1])])
+    return np.vstack([values.sum(axis=0), result.reshape(2 * len(result), n_functions)])
 
 
 def _grouped(frequencies: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[_Group]]:

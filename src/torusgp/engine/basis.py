@@ -32,7 +32,7 @@ def reference_columns(phases, frequencies):
     """
     angles = phases @ frequencies[1:].T
     pairs = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
-    return np.column_stack([np.ones(len(phases)), pairs.reshape(len(phases), -1)])
+    return np.column_stack([np.ones(len(phases)), pairs.reshape(len(phases), 2 * angles.shape[1])])
 
 
 def columns(phases, frequencies, scale=None, dtype=np.float64, out=None):

@@ -255,8 +255,28 @@ class Autocovariance:
 
     @cached_property
     def correlation_time(self) -> float:
-        """Rows over which the noise is autocorrelated: the sum of its squared autocorrelations."""
-        return float(2 * np.sum((self.values / self.variance) ** 2) - 1) if self.variance > 0 else 1.0
+        """Cells over which the noise is autocorrelated: the sum of its squared autocorrelations."""
+        return float(1 + 2 * np.sum(self._squared_correlations[1:]))
+
+    def redundancy(self, grid: TimeGrid) -> float:
+        """How many rows on a grid count as one: the sum of their squared autocorrelations with a row, on average."""
+        if self.is_white:
+            return 1.0
+        pairs = lagged_products(np.ones(len(grid)), grid, self.n_lags)[1]
+        pairs[0] -= len(grid)
+        pairs[1:] *= 2
+        return 1 + float(pairs @ self._squared_correlations) / max(len(grid), 1)
+
+    @cached_property
+    def _squared_correlations(self) -> Array:
+        """Those of different rows, by their distance in cells."""
+        return (self.values / self.variance) ** 2 if self.variance > 0 else np.zeros(self.n_lags)
+
+    def apart(self) -> Autocovariance:
+        """The same noise of which rows that share a cell may differ: a nugget, if only as small as any spectrum is."""
+        if self.nugget:
+            return self
+        return Autocovariance((1 - _LEAST_POWER) * self.values, _LEAST_POWER * self.variance)
 
 
 def _is_step(turns: Array, off: float) -> bool:

@@ -118,7 +118,7 @@ class ARFitter(Fitter):
         statistics = plain.refined(learned.index_set, learned.parameters)
         parameters = with_noise(learned.parameters, noise.variance)
         outcome = replace(outcome, learned=replace(learned, parameters=parameters))
-        fit = self.finish(outcome, statistics, moments, noise.correlation_time)
+        fit = self.finish(outcome, statistics, moments, noise.redundancy(series.grid))
         return replace(fit, fitted=with_process(fit.fitted, series, noise))
 
 

@@ -128,7 +128,7 @@ def fit_with_noise(
         known = own_rows if noise is None else replace(own_rows, noise_scale=own * scale)
         fit = fit_function(known, None if start is None else start[0], False)
     for turn in range(_MOST_TURNS):
-        energy, share = _energy_of_fit(fit, own_rows, own, scale), 1 / _redundancy(fit)
+        energy, share = _energy_of_fit(fit, own_rows, own, scale), 1 / fit.redundancy
         weight = noise_rows.sample_weight if share == 1 else np.full(len(rows), share)
         squares = replace(noise_rows, y=energy[:, None], sample_weight=weight, noise_scale=None)
         is_first = noise is None
@@ -261,12 +261,6 @@ class Gathered:
 def _log_variance(noise: Fit, rows: Rows) -> Array:
     assert isinstance(noise.fitted, LatentTorusGP)
     return noise.fitted.mean_and_variance_of_rows(rows)[0]
-
-
-def _redundancy(fit: Fit) -> float:
-    """Number of squared residuals over their effective sample size."""
-    process = fit.fitted.noise_process
-    return 1.0 if process is None else max(1.0, process.autocovariance.correlation_time)
 
 
 def _energy_of_fit(fit: Fit, rows: Rows, own: Array, scale: Array) -> Array:

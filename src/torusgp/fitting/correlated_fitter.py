@@ -26,7 +26,7 @@ from torusgp.fitting.noise_models import CorrelatedNoise
 from torusgp.fitting.noise_process import NoiseProcess
 from torusgp.fitting.outcome import Fit, Preliminary
 from torusgp.fitting.parameters import Parameter, Parameters
-from torusgp.fitting.prior import NOISE, Prior
+from torusgp.fitting.prior import NOISE, NOISE_BOUNDS, Prior
 from torusgp.fitting.problem import Problem, Settings, spread_of_rows
 from torusgp.fitting.rows import Rows, RowSource
 from torusgp.fitting.schedule import limited_blas
@@ -260,6 +260,8 @@ class CorrelatedFitter(Fitter):
         n_lags = n_lags or _reach(residuals.left_out, grid)
         noise = Autocovariance.of_residuals(residuals.left_out, grid, n_lags, residuals.unknown)
         variance = residuals.variance * (1 + noise.relative_variance(len(series.rows)))
+        typical = spread_of_rows(series.rows, self.model, self.settings).typical_noise
+        variance = max(variance, NOISE_BOUNDS[0] * float(typical[0]))  # of less, rounding would be all that is left
         if "noise_variance" not in self.settings.learn:
             variance = float(np.ravel(given)[0])
         return noise.scaled(variance / noise.variance)
@@ -289,9 +291,9 @@ class CorrelatedFitter(Fitter):
         statistics = source.refined(learned.index_set, learned.parameters)
         own = moments.moments(learned.index_set)
         outcome = replace(outcome, learned=replace(learned, parameters=parameters))
-        fit = self.finish(outcome, statistics, own, noise.correlation_time)
-        redundancy = len(series.rows) / fit.fitted.effective_sample_size
-        std = None if fit.period_std is None else fit.period_std * np.sqrt(max(1.0, redundancy))
+        fit = self.finish(outcome, statistics, own, noise.redundancy(series.grid))
+        shares = len(series.rows) / fit.fitted.effective_sample_size
+        std = None if fit.period_std is None else fit.period_std * np.sqrt(max(1.0, shares))
         fitted = with_process(fit.fitted, series, noise)
         squares = residuals.noise_squares(noise.variance)
         return replace(fit, fitted=fitted, period_std=std, noise_squares=squares, left_out=residuals.left_out)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -73,6 +74,12 @@ class FittedTorusGP:
     centre: NDArray[np.float64] | None = None
     rest_share: float = 0.0
     _predictors: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def with_process(self, process: NoiseProcess) -> FittedTorusGP:
+        """The same with other noise in time, on which nothing rests that was computed before."""
+        result = copy(self)
+        object.__setattr__(result, "noise_process", process)
+        return result
 
     # What was learned --------------------------------------------------------------------------------------------
 

@@ -407,7 +407,15 @@ class Fitter:
             fitted = replace(fitted, parameters=parameters.with_value(NOISE, noise), spectrum=spectrum)
         warn_of_fit(fitted, learned, settings, outcome.nyquist)
         warn_of_units(fitted, spread)
-        return Fit(self.model, fitted, learned, outcome.nyquist, outcome.period_std, outcome.search)
+        return Fit(
+            self.model,
+            fitted,
+            learned,
+            outcome.nyquist,
+            outcome.period_std,
+            outcome.search,
+            redundancy=redundancy,
+        )
 
     def _integrates(self, n_rows: float, only_asked: bool = False) -> bool:
         """Whether predictions integrate over what is uncertain of the learned parameters.

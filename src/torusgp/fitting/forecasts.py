@@ -114,10 +114,13 @@ def continued(
     noise = process.autocovariance
     grid = TimeGrid.of(times, 2 * noise.n_lags, process.step)
     kept = slice(_first_kept(grid), None)
+    if not np.diff(grid.cells[kept]).all():
+        noise = noise.apart()
     own = None if plain is None else plain[kept]
     mean = fitted.mean_at(coordinates[kept], fitted.plain_in_units(own, len(y[kept])))
     process = replace(
         process,
+        autocovariance=noise,
         cells=grid.cells[kept],
         times=times[kept],
         residuals=y[kept] - mean[:, 0],
@@ -125,7 +128,7 @@ def continued(
         plain=np.empty((len(y[kept]), 0)) if own is None else own,
         scales=scale[kept],
     )
-    return replace(fitted, noise_process=process, _predictors={})
+    return fitted.with_process(process)
 
 
 def _first_kept(grid: TimeGrid) -> int:

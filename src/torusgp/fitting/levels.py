@@ -39,11 +39,11 @@ def find_levels(
     noise : callable
         The autocovariance that residuals show on a grid.
     """
-    size = -(-len(residuals) // _MOST_CELLS)
+    rows, size = residuals, -(-len(residuals) // _MOST_CELLS)
     if size > 1:
-        starts = np.arange(0, len(residuals), size)
-        residuals = np.add.reduceat(residuals, starts) / np.diff(np.append(starts, len(residuals)))
-        times, grid = times[starts], TimeGrid(np.arange(len(starts)), 1.0, True)
+        starts = np.arange(0, len(rows), size)
+        residuals = np.add.reduceat(rows, starts) / np.diff(np.append(starts, len(rows)))
+        grid = TimeGrid(np.arange(len(starts)), 1.0, True)
     edges, means, before = [0, len(residuals)], np.zeros(1), noise(residuals, grid)
     while (step := _likely_step(residuals - np.repeat(means, np.diff(edges)), grid, before, edges)) is not None:
         closer = sorted([*edges, step])
@@ -53,7 +53,19 @@ def find_levels(
         if later[step] < SURE + np.log(len(residuals)):
             break
         edges, means, before = closer, found, after
-    return Levels(times[edges[1:-1]], float(np.var(means, ddof=1))) if len(means) > 1 else None
+    if len(means) == 1:
+        return None
+    firsts = np.array([_first_row(rows, one, size, *means[i : i + 2]) for i, one in enumerate(edges[1:-1])])
+    return Levels(times[firsts - 1], times[firsts], float(np.var(means, ddof=1)))
+
+
+def _first_row(residuals: Array, cell: int, size: int, before: float, after: float) -> int:
+    """The first row of a level that starts in a cell of so many rows, or next to it: where residuals are nearest."""
+    if size == 1:
+        return cell
+    first, end = (cell - 1) * size + 1, min((cell + 1) * size, len(residuals))
+    near = residuals[first:end]
+    return first + int(np.argmin(np.append(0.0, np.cumsum((near - before) ** 2 - (near - after) ** 2))))
 
 
 def _likely_step(residuals: Array, grid: TimeGrid, noise: Autocovariance, edges: list[int]) -> int | None:

@@ -28,12 +28,14 @@ class Levels:
 
     Attributes
     ----------
-    starts : ndarray of shape (n_steps,)
-        Times of the first rows of each stretch but the first.
+    ends, starts : ndarray of shape (n_steps,)
+        Times of the last row of each stretch but the last, and of the first of the next. The level steps anywhere
+        between the two, as likely as anywhere else there.
     variance : float
         That of the levels.
     """
 
+    ends: Array
     starts: Array
     variance: float
 
@@ -43,12 +45,14 @@ class Levels:
         return np.full(len(self.starts) + 1, self.variance)
 
     def columns(self, times: Array) -> Array:
-        """Which stretch times are in, shape (n_times, n_steps + 1)."""
-        stretches = np.searchsorted(self.starts, times, side="right")
-        return np.eye(len(self.starts) + 1)[stretches]
+        """How likely times are in each stretch, shape (n_times, n_steps + 1): certain, but where a gap has a step."""
+        times = np.asarray(times, dtype=float)[:, None]
+        room = np.maximum(self.starts - self.ends, np.finfo(float).tiny)  # two rows may share their time
+        has_begun = np.where(times >= self.starts, 1.0, np.clip((times - self.ends) / room, 0.0, 1.0))
+        return -np.diff(has_begun, axis=1, prepend=1.0, append=0.0)
 
     def between(self, times: Array, others: Array) -> Array:
-        """Covariances of the levels at times, shape (n_times, n_others)."""
+        """Covariances of the levels at different times, shape (n_times, n_others)."""
         return self.variance * self.columns(times) @ self.columns(others).T
 
 
@@ -259,20 +263,22 @@ class NoiseProcess:
         content = {"step": self.step, "time_input": self.time_input, "block": self.block}
         arrays = {"autocovariance": self.autocovariance.values, **{name: getattr(self, name) for name in names}}
         if self.levels is not None:
-            arrays["level_starts"] = self.levels.starts
+            arrays |= {"level_ends": self.levels.ends, "level_starts": self.levels.starts}
             content["level_variance"] = self.levels.variance
         return content | {"nugget": self.autocovariance.nugget}, arrays
 
     @classmethod
     def from_archive(cls, content: dict[str, Any], arrays: dict[str, Any]) -> NoiseProcess:
         """Invert :meth:`to_archive`, or raise if its parts do not fit together."""
-        rest = {name: array for name, array in arrays.items() if name not in ("autocovariance", "level_starts")}
+        apart = ("autocovariance", "level_ends", "level_starts")
+        rest = {name: array for name, array in arrays.items() if name not in apart}
         own = {name: value for name, value in content.items() if name not in ("nugget", "level_variance")}
         levels = None
         if "level_starts" in arrays:
-            levels = Levels(arrays["level_starts"], float(content["level_variance"]))
+            levels = Levels(arrays["level_ends"], arrays["level_starts"], float(content["level_variance"]))
             starts, variance = levels.starts, levels.variance
-            ordered = np.ndim(starts) == 1 and bool((np.diff(starts) > 0).all()) and np.isfinite(starts).all()
+            alike = np.ndim(starts) == 1 and levels.ends.shape == starts.shape
+            ordered = alike and bool((levels.ends <= starts).all() and (np.diff(starts) > 0).all())
             if not (ordered and np.isfinite(variance) and variance > 0):
                 raise ValueError(f"the stored steps in the level, at {starts}, have no order, or no variance.")
         autocovariance = Autocovariance(arrays["autocovariance"], float(content["nugget"]))

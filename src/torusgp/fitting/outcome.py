@@ -34,6 +34,8 @@ class Fit:
     left_out, noise_squares : ndarray of shape (n_samples,) or None
         Where noise is correlated: residuals of blocks of rows, each predicted from all others, and expected squares of
         the noise by these; in units of their known scales.
+    redundancy : float
+        How many rows count as one, as their noise is correlated.
     """
 
     model: Model
@@ -44,6 +46,7 @@ class Fit:
     search: PeriodSearch | None = None
     noise_squares: NDArray[np.float64] | None = None
     left_out: NDArray[np.float64] | None = None
+    redundancy: float = 1.0
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ from scipy.special import ndtr
 
 from torusgp.checks import to_floats
 
+_WITH_DEVIANCE = ("poisson", "negative_binomial", "gamma")
+
 
 def mean_negative_log_loss(y_true, y_mean, y_std):
     r"""Mean negative log density of observations under normal predictions.
@@ -135,13 +137,13 @@ def normal_crps(y_true, y_mean, y_std):
     return float(np.mean(y_std * (z * (2 * ndtr(z) - 1) + 2 * density - 1 / np.sqrt(np.pi))))
 
 
-def deviance(likelihood, y_true, mean, scale=1.0):
-    """Mean deviance of counts, or of positive targets: twice the log density that the best mean of each would add.
+def deviances(likelihood, y_true, mean, scale=1.0):
+    """Deviances of counts, or of positive targets: twice the log density that the best mean of each would add.
 
     Parameters
     ----------
     likelihood : Likelihood
-        Poisson, negative binomial or Gamma.
+        Poisson, negative binomial or Gamma, with what it has learned.
     y_true, mean : array-like of shape (n_samples,)
         Observations and their predicted means.
     scale : float or ndarray, default=1.0
@@ -149,12 +151,14 @@ def deviance(likelihood, y_true, mean, scale=1.0):
 
     Returns
     -------
-    float
+    ndarray of shape (n_samples,), or None for another likelihood
     """
+    if likelihood.name not in _WITH_DEVIANCE:
+        return None
     y_true, mean = np.asarray(y_true, dtype=float), np.asarray(mean, dtype=float)
     exposure = scale if likelihood.takes == "exposure" else 1.0
     best, found = (
         likelihood.derivatives(y_true, np.log(np.maximum(value, 1e-300) / exposure), exposure).log_density
         for value in (y_true, mean)
     )
-    return float(2 * np.mean(best - found))
+    return 2 * (best - found)

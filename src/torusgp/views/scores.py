@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from torusgp.fitting.likelihoods import Likelihood
 from torusgp.views.autocorrelation import autocorrelation, correlation_time
-from torusgp.views.metrics import crps, deviance, mean_negative_log_loss, normal_crps, pinball_loss
+from torusgp.views.metrics import crps, mean_negative_log_loss, normal_crps, pinball_loss
 
 COVERAGE = 0.95  # of the intervals that are looked at first
 MIDDLE = 0.5  # of the intervals that tell whether errors are roughly normal
@@ -19,7 +19,6 @@ _EVEN = np.arange(5, 96, 10) / 100  # levels that cover (0, 1) evenly, of the CR
 _DECILES = np.arange(1, 10) / 10  # levels of the pinball loss
 _BOUNDS = {0.95: (0.025, 0.975), 0.8: (0.1, 0.9), 0.5: (0.25, 0.75)}  # of the intervals that are looked at
 LEVELS = np.unique(np.concatenate([_EVEN, _DECILES, *_BOUNDS.values()]))  # of quantiles that scores are made of
-_WITH_DEVIANCE = ("poisson", "negative_binomial", "gamma")
 _CLEAR = 3.0  # standard errors that chance does not allow
 _LIKELY = 2.0  # standard errors within which a skill may be none
 _SMALL = 0.1  # skill that few rows must not be taken for none
@@ -123,7 +122,7 @@ class Scores:
         log_density: NDArray[np.float64] | None = None,
         naive_error: float | None = None,
         likelihood: Likelihood | None = None,
-        exposure: ArrayLike | None = None,
+        deviances: NDArray[np.float64] | None = None,
     ) -> Self:
         """Compare observations with predictions, normal ones by default.
 
@@ -147,8 +146,8 @@ class Scores:
             Mean absolute error of a seasonal naive forecast on the rows learned from.
         likelihood : Likelihood, optional
             How observations follow from the function; by default they are normal.
-        exposure : array-like of shape (n_rows,), optional
-            Of counts.
+        deviances : ndarray of shape (n_rows,), optional
+            Of counts and positive targets.
 
         Returns
         -------
@@ -166,7 +165,6 @@ class Scores:
             score = crps(observed, quantiles[:, np.isin(LEVELS, _EVEN)], _EVEN)
         inside = {share: _inside(observed, quantiles, bounds) for share, bounds in _BOUNDS.items()}
         kind, is_discrete = ("normal", False) if likelihood is None else (likelihood.name, likelihood.is_discrete)
-        scale = 1.0 if exposure is None else np.asarray(exposure, dtype=float)
         size, mae = float(np.mean(np.abs(observed))), float(np.mean(np.abs(error)))
         middle, middle_std = _share(inside[MIDDLE], MIDDLE, redundancy)
         if is_discrete:  # of few whole numbers it says nothing
@@ -185,7 +183,7 @@ class Scores:
             middle,
             middle_std,
             crps=score,
-            deviance=deviance(likelihood, observed, mean, scale) if kind in _WITH_DEVIANCE else None,
+            deviance=None if deviances is None else float(np.mean(deviances)),
             brier=float(np.mean(error**2)) if kind == "bernoulli" else None,
             mae=mae,
             wape=mae / size if size > 0 else None,

@@ -6,6 +6,7 @@ import pytest
 from scipy.signal import lfilter
 
 from torusgp import TableModel
+from torusgp.tables.models._page import _compared
 from torusgp.tables.reading import TableError
 
 MEMORY = 0.9
@@ -101,6 +102,103 @@ def test_paths_hang_together_as_errors_do(fitted):
     assert np.mean(away[:, 30] * away[:, 31]) == pytest.approx(MEMORY, abs=0.08)
     alone = np.sqrt(np.sum(forecast.std[:24] ** 2))
     assert forecast.aggregate("day").std[0] > 2 * alone
+
+
+@pytest.fixture(scope="module")
+def table_with_gap():
+    frame = make_table()
+    frame["x"] = np.random.default_rng(1).normal(size=len(frame))
+    frame["load"] += frame["x"]
+    return frame
+
+
+def ordered(frame, **options):
+    """A model whose times only order the rows."""
+    return TableModel("load", terms="x", time="time", n_components=21, **options).fit(frame.drop(index=range(400, 420)))
+
+
+@pytest.fixture(scope="module")
+def ordered_model(table_with_gap):
+    return ordered(table_with_gap)
+
+
+def moved(frame, zone="Europe/Berlin"):
+    return frame.assign(time=frame["time"].dt.tz_localize(zone))
+
+
+class TestClocks:
+    def test_times_that_only_order_rows_are_on_the_clock_of_the_fit(self, table_with_gap, ordered_model):
+        rows = table_with_gap[395:425]
+        later = rows.assign(time=rows["time"] + pd.Timedelta("60D"))
+        differ = "'time' of the table have the time zone Europe/Berlin, but those .* have no time zone: their clocks"
+        for read in (ordered_model.predict, ordered_model.evaluate, ordered_model.read):
+            with pytest.raises(TableError, match=differ):
+                read(moved(rows))
+        with pytest.raises(TableError, match=differ):
+            ordered_model.forecast("2d", moved(later))
+        for read in (ordered_model.predict, lambda frame: ordered_model.forecast("2d", frame)):
+            with pytest.raises(TableError, match="'time' of the table has numbers, but the model was fitted to times"):
+                read(later.assign(time=np.arange(30.0)))
+
+    def test_of_zones_it_does_not_matter_which(self, table_with_gap):
+        table, rows = ordered(moved(table_with_gap)), moved(table_with_gap[395:425])
+        elsewhere = rows.assign(time=rows["time"].dt.tz_convert("America/Lima"))
+        pd.testing.assert_frame_equal(table.predict(elsewhere), table.predict(rows))
+        with pytest.raises(TableError, match=r"have no time zone, but those .* have the time zone Europe/Berlin"):
+            table.predict(table_with_gap[395:425])
+
+    def test_a_common_clock_of_the_calendar_is_no_common_moment(self, table_with_gap):
+        """Hours of the day agree, but the errors of rows two hours away do not."""
+        table = TableModel("load", calendar={"time": ["day"]}, timezone="Europe/Berlin", n_components=21)
+        with pytest.raises(TableError, match="their clocks differ"):
+            table.fit(table_with_gap).predict(moved(table_with_gap[395:425]))
+
+    def test_moving_means_are_on_it_too(self, table_with_gap):
+        table = TableModel("load", lags={"x": "3h"}, terms="x_3h", time="time", errors="independent", n_components=21)
+        with pytest.raises(TableError, match="their clocks differ"):
+            table.fit(table_with_gap).predict(moved(table_with_gap[395:425]))
+
+
+class TestMissingTimes:
+    def test_rows_without_a_time_are_predicted_alone(self, table_with_gap, ordered_model):
+        rows = table_with_gap[395:425]
+        whole, alone = ordered_model.predict(rows), ordered_model.predict(rows[["x", "load"]])
+        is_missing = rows.index % 3 == 0
+        some = rows.assign(time=rows["time"].mask(is_missing))
+        expected = pd.concat([whole[~is_missing], alone[is_missing]]).sort_index()
+        assert not np.allclose(expected["std"], alone["std"])
+        assert not np.allclose(expected["std"], whole["std"])
+        pd.testing.assert_frame_equal(ordered_model.predict(some), expected)
+        pd.testing.assert_frame_equal(ordered_model.predict(rows.assign(time=None)), alone)
+        assert np.isfinite(ordered_model.evaluate(some).rmse)
+        dropping = ordered(table_with_gap, drop_missing=True)
+        pd.testing.assert_frame_equal(dropping.predict(some), expected)
+
+    def test_numbers_that_order_rows_may_be_missing_too(self, table_with_gap):
+        frame = table_with_gap.assign(time=np.arange(len(table_with_gap), dtype=float))
+        table, rows = ordered(frame), frame[398:422]
+        some = rows.assign(time=rows["time"].mask(rows.index == 410))
+        predicted, whole = table.predict(some), table.predict(rows)
+        pd.testing.assert_frame_equal(predicted.drop(index=410), whole.drop(index=410))
+        pd.testing.assert_frame_equal(predicted.loc[[410]], table.predict(rows[["x"]]).loc[[410]])
+
+    def test_text_that_is_no_time_is_named(self, table_with_gap, ordered_model):
+        with pytest.raises(TableError, match="row 1, column 'time': 'soon' is not a time"):
+            ordered_model.predict(table_with_gap[:5].assign(time="soon"))
+
+    def test_those_that_inputs_need_are_missed(self, table_with_gap, fitted):
+        some = table_with_gap[:5].assign(time=table_with_gap["time"][:5].mask(table_with_gap.index[:5] == 2))
+        with pytest.raises(TableError, match="'time' 1; the first is row 3"):
+            fitted.predict(some)
+
+    @pytest.mark.parametrize("errors", ["auto", "independent"])
+    def test_reports_draw_the_other_rows(self, table_with_gap, tmp_path, errors):
+        table, rows = ordered(table_with_gap, errors=errors), table_with_gap[395:425]
+        some = rows.assign(time=rows["time"].mask(rows.index % 3 == 0))
+        table.report(tmp_path / "report.html", some, new_rows=True)
+        _, record = _compared(table, some, "the table", True)
+        assert record.place.min() == some["time"].min().timestamp() * 1000
+        assert len(record.place) == 20
 
 
 class TestBacktests:

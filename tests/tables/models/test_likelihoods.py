@@ -50,6 +50,16 @@ def test_counts_with_exposure(frame, tmp_path):
     assert model.summary()["likelihood"] == {"name": "poisson"}
 
 
+@pytest.mark.parametrize("likelihood", ["negative_binomial", "gamma"])
+def test_targets_whose_spread_is_learned_have_a_deviance(frame, likelihood):
+    """By the spread that was learned, in evaluations of all kinds."""
+    frame = frame.assign(count=frame["count"] + (likelihood == "gamma"))
+    model = fit(frame, "count", likelihood=likelihood)
+    assert 0.01 < model.scores_.deviance < 2
+    assert model.evaluate(frame).deviance == pytest.approx(model.scores_.deviance, rel=0.5)
+    assert 0.01 < model.backtest(frame, "12h", 2, refit=False).scores.deviance < 2
+
+
 def test_classes_have_a_brier_score(frame):
     scores = fit(frame, "late", likelihood="bernoulli").scores_
     assert scores.brier == pytest.approx(scores.rmse**2)

@@ -131,6 +131,18 @@ class TestOutliers:
         frame.loc[chosen, "error"] = 10.0
         assert told_by(TableModel(**self.model.get_params() | {"noise": "error"}).fit, frame) == []
 
+    def test_hours_of_larger_errors_are_not(self):
+        """Beside those of others, where usual errors are many standard deviations of all rows."""
+        frame = make_load(28)
+        hour = frame["time"].dt.hour.to_numpy()
+        is_busy = (hour >= 12) & (hour < 16)
+        errors = np.random.default_rng(0).normal(size=len(frame))
+        frame["load"] = 50 + 20 * np.cos(2 * np.pi * hour / 24) + np.where(is_busy, 8.0, 1.0) * errors
+        table = TableModel("load", calendar={"time": ["day"]}, n_components=21)
+        assert not any("lie many standard deviations" in one for one in told_by(table.fit, frame))
+        frame.loc[is_busy.nonzero()[0][7], "load"] = 900.0
+        assert any(one.startswith("1 row lies many") for one in told_by(table.fit, frame))
+
     def test_normal_residuals_have_none(self):
         assert not are_outlying(np.random.default_rng(0).normal(size=10**6)).any()
         assert not are_outlying(np.zeros(100)).any()

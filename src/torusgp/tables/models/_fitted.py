@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.fitting.schedule import limited_blas
+from torusgp.tables.forecasting import Timeline
 from torusgp.tables.forecasting.quantiles import quantile_names
 from torusgp.tables.models._backtesting import backtest_rows
 from torusgp.tables.models._forecasting import forecast_table
@@ -18,7 +19,16 @@ from torusgp.tables.models._inputs import TableInputs
 from torusgp.tables.models._page import write_page
 from torusgp.tables.models._parameters import check_reading
 from torusgp.tables.models._predictions import continues_noise, predict_rows
-from torusgp.tables.models._rows import TABLE, Rows, find_complete, numbered, read_noise, to_table, unless_input
+from torusgp.tables.models._rows import (
+    TABLE,
+    Rows,
+    check_order,
+    find_complete,
+    numbered,
+    read_noise,
+    to_table,
+    unless_input,
+)
 from torusgp.tables.models._summary import summarise
 from torusgp.views.findings import Findings
 from torusgp.views.plotting import RecordDisplay
@@ -40,6 +50,7 @@ class FittedTable(BaseEstimator):
     inputs_: TableInputs
     n_rows_: int
     n_effective_: float
+    timeline_: Timeline | None
     _typical_scale: float
 
     # Prediction --------------------------------------------------------------------------------------------------
@@ -48,6 +59,7 @@ class FittedTable(BaseEstimator):
         """Predict the target for the rows of a table.
 
         Where errors are autocorrelated, rows after the last one, or in gaps, are predicted given those around them.
+        Rows without a time are not, where no input needs it.
 
         Parameters
         ----------
@@ -203,14 +215,16 @@ class FittedTable(BaseEstimator):
     def _read_inputs(self, frame, source, in_order=False):
         """Rows without targets, and which are complete.
 
-        Their order is read if terms need it, or if asked for; and, where it is there, if noise follows from other rows.
+        Their order is read if inputs need it, or if asked for. It is, too, if noise follows from other rows and the
+        table has times, of which some may then be missing.
         """
         check_is_fitted(self, "model_")
         frame = numbered(frame, source)
         columns = self.inputs_.read(frame, source)
-        in_order = in_order or self.inputs_.needs_time or (continues_noise(self) and self.inputs_.time in frame.columns)
-        order = self.inputs_.read_order(frame, source, columns) if in_order else None
-        complete = find_complete([*columns.values(), *unless_input(order, columns)], source, self.drop_missing)
+        in_order = in_order or self.inputs_.needs_order
+        order = self._read_order(frame, source, columns) if in_order or self._has_times(frame) else None
+        needed = [*columns.values(), *(unless_input(order, columns) if in_order else [])]
+        complete = find_complete(needed, source, self.drop_missing)
         order = None if order is None else order[complete]
         X = self.inputs_.to_inputs({name: column[complete] for name, column in columns.items()}, order, source)
         name = self._scale_column
@@ -222,6 +236,18 @@ class FittedTable(BaseEstimator):
             order,
             None if scale is None else scale[complete].fillna(self._typical_scale).to_numpy(),
         ), complete
+
+    def _has_times(self, frame):
+        """Whether a table has times from which noise can follow."""
+        name = self.inputs_.time
+        return continues_noise(self) and name in frame.columns and frame[name].notna().any()
+
+    def _read_order(self, frame, source, columns):
+        """What orders the rows, checked to be what ordered those of the fit."""
+        order = self.inputs_.read_order(frame, source, columns)
+        if self.timeline_ is not None:  # early files have none
+            check_order(order, self.timeline_, source)
+        return order
 
     def read_as(self, *, decimal=None, date_format=None, drop_missing=None):
         """Read the tables that follow in another way than those that were fitted.

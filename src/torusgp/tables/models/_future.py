@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 
 from torusgp.tables.forecasting import Horizon
-from torusgp.tables.models._rows import TABLE, numbered, to_table
+from torusgp.tables.models._rows import TABLE, check_order, numbered, to_table
 from torusgp.tables.models._words import word
 from torusgp.tables.reading import TableError, place_of_row
 
@@ -98,7 +98,7 @@ def _read_times(table, timeline, frame, source):
     if len(missing):
         raise TableError(f"{place_of_row(missing[0], source)}: column {timeline.column!r} has no time.")
     last = timeline.last_time
-    _check_kind(times, last, timeline, source)
+    check_order(times, timeline, source)
     twice = times[times.duplicated()]
     if len(twice):
         raise TableError(
@@ -112,16 +112,6 @@ def _read_times(table, timeline, frame, source):
             f"at {_shown(last)}. {len(past)} of {len(times)} rows of {source} overlap the past: leave them out."
         )
     return times
-
-
-def _check_kind(times, last, timeline, source):
-    kinds = ["numbers" if isinstance(last, float) else "times with a zone" if timeline.zone else "times without a zone"]
-    zone = times.dtype.kind == "M" and times.dt.tz is not None
-    kinds.append("numbers" if times.dtype.kind != "M" else "times with a zone" if zone else "times without a zone")
-    if kinds[0] != kinds[1]:
-        raise TableError(
-            f"Column {timeline.column!r} of {source} has {kinds[1]}, but the model was fitted to {kinds[0]}."
-        )
 
 
 def _wanted(timeline, horizon, known, source):

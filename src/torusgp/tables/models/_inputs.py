@@ -22,13 +22,13 @@ from torusgp.tables.models._time_axis import TimeAxis
 from torusgp.tables.models._words import word
 from torusgp.tables.reading import (
     TableError,
+    check_zone,
     holds_numbers,
     is_unix_time,
     level_column,
     numeric_column,
     time_column,
     to_zone,
-    zone_name,
 )
 from torusgp.tables.times import read_times
 
@@ -146,6 +146,11 @@ class TableInputs:
     def needs_time(self):
         """Whether the time of the rows is an input."""
         return self.time is not None and self.time in self.names
+
+    @property
+    def needs_order(self):
+        """Whether inputs follow from the time of the rows, which has to be known then."""
+        return self.needs_time or bool(self.lags)
 
     def input_name(self, word):
         """Name of the input that a word stands for: itself, the time, or a cycle of the calendar."""
@@ -366,13 +371,8 @@ class TableInputs:
         """Times of the calendar on the clock of the model; an error if that is not known."""
         zone = self.timezone or (to_zone(self.zone) if self.zone else None)
         times = _read_times(frame, column, source, zone, self.date_format)
-        found = zone_name(times)
-        if self.zone is not None and self.timezone is None and bool(found) != bool(self.zone):
-            have, had = (f"the time zone {name}" if name else "no time zone" for name in (found, self.zone))
-            raise TableError(
-                f"Times in column {column!r} of {source} have {have}, but those that the model was fitted to have "
-                f"{had}: their clocks differ."
-            )
+        if self.zone is not None and self.timezone is None:
+            check_zone(times, self.zone, source)
         return times
 
 

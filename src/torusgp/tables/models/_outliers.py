@@ -14,6 +14,8 @@ _SPOILT = 0.3  # of the squared residuals, at least: fewer do not make the noise
 _VISIBLE = 0.01  # of the spread of the targets, at least: what is smaller is a kink of a function without noise
 _OWN = 2.0  # root mean squares of all residuals, at least: neighbours that outliers pull the function from stay below
 _MOST_NAMED = 3
+_BINS, _FEWEST_IN_BIN = 30, 50  # of an input, and rows in each
+_CHANGE = 2.0  # ratio of typical sizes that is more than chance makes in such bins
 
 
 @dataclass(frozen=True)
@@ -57,8 +59,10 @@ def find_outliers(table, rows):
     size = np.abs(relative)
     outlying = are_outlying(relative) & (np.abs(residuals) > _VISIBLE * np.std(rows.y))
     outlying &= size > _OWN * np.sqrt(np.mean(size**2))
-    few = 0 < outlying.sum() <= max(1, _FEW * len(outlying))
-    if not few or not np.sum(size[outlying] ** 2) > _SPOILT * np.sum(size**2) or _is_mostly_one(rows.y):
+    if outlying.sum() > max(1, _FEW * len(outlying)):
+        return None
+    outlying &= are_outlying(relative / _local_sizes(rows.X, size))
+    if not outlying.any() or not np.sum(size[outlying] ** 2) > _SPOILT * np.sum(size**2) or _is_mostly_one(rows.y):
         return None
     order = np.sort(rows.X.index[outlying])[:_MOST_NAMED]  # as in the file
     values = dict(zip(rows.X.index[outlying], zip(rows.y[outlying], mean[outlying], strict=True), strict=True))
@@ -89,6 +93,31 @@ def are_outlying(residuals):
     [17]
     """
     return np.abs(residuals) > _FAR * _robust_std(residuals)
+
+
+def _local_sizes(X, size):
+    """Typical sizes of residuals near each row, along the input with which they change most, or one for all.
+
+    Hours that are closed have small ones: those of all others would be outlying beside them.
+    """
+    found, largest = np.ones(len(size)), _CHANGE
+    for name in X:
+        bins = _bins(X[name])
+        counts = np.bincount(bins)
+        typical = np.array([np.median(size[bins == one]) if counts[one] else np.nan for one in range(len(counts))])
+        typical = np.maximum(typical, np.finfo(float).tiny)
+        low, high = np.nanquantile(typical, [0.1, 0.9])  # outliers may fill one bin
+        if counts[counts > 0].min() >= _FEWEST_IN_BIN / 2 and high > largest * low:
+            found, largest = typical[bins], high / low
+    return found
+
+
+def _bins(values):
+    """Which of a few bins of an input each row is in: its values, or some of them beside each other."""
+    codes, levels = values.factorize(sort=True)
+    codes = np.where(codes < 0, len(levels), codes)  # what is missing is a level of its own
+    n_bins = max(1, min(_BINS, len(values) // _FEWEST_IN_BIN))
+    return codes if len(levels) <= n_bins else codes * n_bins // len(levels)
 
 
 def _robust_std(residuals):

@@ -10,7 +10,7 @@ from torusgp.storage.files import check_places, write_together
 from torusgp.tables.models._ahead import forecast_ahead
 from torusgp.tables.models._predictions import predict_rows
 from torusgp.tables.models._record import HIGH, LOW, make_record
-from torusgp.tables.models._rows import to_table
+from torusgp.tables.models._rows import numbered, to_table
 from torusgp.views.findings import NOTE, Findings
 from torusgp.views.numbers import number, with_error
 from torusgp.views.record import to_milliseconds
@@ -70,6 +70,7 @@ def _compared(table, frame, source, new_rows):
         check_flag(new_rows, "new_rows")
     rows = table._read_targets(frame, source)
     if rows.order is None and table.inputs_.time is not None:
+        frame = numbered(frame, source)  # as the rows are
         columns = table.inputs_.read(frame, source)
         order = table.inputs_.read_order(frame, source, columns)
         rows = replace(rows, order=order.loc[rows.X.index])
@@ -88,6 +89,9 @@ def _compared(table, frame, source, new_rows):
         )
         findings.append({"level": NOTE, "about": "predictions", "text": text})
     changed = {"holdout": scores.to_json(), "explains_nothing": scores.explains_nothing, "findings": findings}
+    if rows.order is not None and rows.order.isna().any():  # pictures are drawn along the time
+        is_timed = rows.order.notna().to_numpy()
+        rows = rows.take(is_timed) if is_timed.any() else replace(rows, order=None)
     predicted = predict_rows(table, rows, (LOW, HIGH))
     return summary | changed, make_record(rows, np.ones(len(rows.y), dtype=bool), predicted)
 

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.tables.models._rows import Rows, row_times
 from torusgp.tables.models._slopes import inflated_std, inflation_roots
+from torusgp.views.metrics import deviances
 from torusgp.views.scores import LEVELS, Scores
 
 Array = NDArray[np.float64]
@@ -31,8 +32,8 @@ class Predictions:
         Quantiles that were asked for.
     noise_std : ndarray of shape (n_rows,) or None
         The part of the standard deviations that is noise; None if there are no targets to score.
-    exposure : ndarray of shape (n_rows,) or None
-        Exposures of counts.
+    deviances : ndarray of shape (n_rows,) or None
+        Deviances of the targets, if they are counts or positive.
     quantiles : ndarray of shape (n_rows, n_levels) or None
         Quantiles that scores are made of; None if predictions are normal.
     log_density : ndarray of shape (n_rows,) or None
@@ -43,7 +44,7 @@ class Predictions:
     std: Array
     shown: Array
     noise_std: Array | None = None
-    exposure: Array | None = None
+    deviances: Array | None = None
     quantiles: Array | None = None
     log_density: Array | None = None
 
@@ -72,7 +73,7 @@ class Predictions:
             noise_std=0.0 if self.noise_std is None else self.noise_std,
             quantiles=self.quantiles,
             log_density=self.log_density,
-            exposure=self.exposure,
+            deviances=self.deviances,
             **others,
         )
 
@@ -136,9 +137,7 @@ def predict_rows(table: Any, rows: Rows, levels: Sequence[float] = (), *, scored
     Predictions
     """
     wanted = np.asarray(levels, dtype=float)
-    if not continues_noise(table) or (rows.order is None and not table.inputs_.needs_time):
-        return _predict_alone(table, rows, wanted, scored)
-    follows = table.model_.can_forecast(rows.X, row_times(table.inputs_, rows.order))
+    follows = _follows(table, rows)
     if not follows.any():
         return _predict_alone(table, rows, wanted, scored)
     groups = [
@@ -148,6 +147,17 @@ def predict_rows(table: Any, rows: Rows, levels: Sequence[float] = (), *, scored
     ]
     places = np.argsort(np.concatenate([places for places, _ in groups]))
     return Predictions.joined([predicted for _, predicted in groups]).take(places)
+
+
+def _follows(table: Any, rows: Rows) -> NDArray[np.bool_]:
+    """Which rows have noise that follows from that of the rows of the fit."""
+    follows = np.zeros(len(rows.X), dtype=bool)
+    if continues_noise(table) and rows.order is not None:
+        timed = np.flatnonzero(rows.order.notna())
+        if len(timed):
+            some = rows.take(timed)
+            follows[timed] = table.model_.can_forecast(some.X, row_times(table.inputs_, some.order))
+    return follows
 
 
 def _predict_alone(table: Any, rows: Rows, levels: Array, scored: bool) -> Predictions:
@@ -172,7 +182,7 @@ def _predict_alone(table: Any, rows: Rows, levels: Array, scored: bool) -> Predi
         std,
         shown,
         np.sqrt(np.maximum(np.where(np.isfinite(std), std, 0.0) ** 2 - function_std**2, 0.0)),
-        rows.scale,
+        deviances(model.likelihood_, rows.y, mean, 1.0 if rows.scale is None else rows.scale),
         model.predict_quantiles(rows.X, LEVELS, exposure=rows.scale),
         model.log_predictive_density(rows.X, rows.y, exposure=rows.scale),
     )

@@ -73,8 +73,8 @@ def is_clearly_better(whole, pairs):
     """Whether a model with a product of all inputs is clearly better than one without.
 
     Where errors are correlated, it is if squared residuals of blocks left out are smaller by two standard errors, as
-    proportions, and by any amount those of blocks that took no part in choosing its frequencies: what it gains in the
-    others is flattered. Otherwise its evidence is larger by the logarithm of the number of rows for each frequency,
+    proportions, and by any amount those of blocks that told at most how many frequencies there are: what it gains in
+    the others is flattered. Otherwise its evidence is larger by the logarithm of the number of rows for each frequency,
     which is what it costs to have been chosen among many.
     """
     residuals = [one.fit_.left_out for one in (whole, pairs)]

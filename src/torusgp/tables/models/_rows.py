@@ -9,7 +9,7 @@ import numpy as np
 from torusgp.data.tables import import_pandas
 from torusgp.tables.models._inputs import TABLE
 from torusgp.tables.models._words import word
-from torusgp.tables.reading import TableError, complete_rows, place_of_row, read_table
+from torusgp.tables.reading import TableError, check_zone, complete_rows, place_of_row, read_table
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,16 @@ class Rows:
             None if self.scale is None else self.scale[chosen],
             self.source,
         )
+
+
+def check_order(order, timeline, source):
+    """Raise if what orders rows differs from what the model was fitted to: numbers or times, with a zone or without."""
+    are_numbers = (order.dtype.kind != "M", isinstance(timeline.last, float))
+    has, had = ("numbers" if one else "times" for one in are_numbers)
+    if has != had:
+        raise TableError(f"Column {order.name!r} of {source} has {has}, but the model was fitted to {had}.")
+    if has == "times":  # those of a calendar may be on one clock by now, but still count from different moments
+        check_zone(order, timeline.zone, source)
 
 
 def row_times(inputs, order):

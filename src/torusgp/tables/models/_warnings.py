@@ -191,7 +191,7 @@ def _of_scores(table, has_few_turns, has_outliers):
             "the target repeats many times within them, and look for outliers."
         )
     is_explained = has_outliers or has_few_turns or bool(messages)
-    changing = _of_sizes(table) if scores.is_too_wide else None
+    changing = _of_sizes(table) if scores.is_too_wide or scores.intervals.endswith("narrow") else None
     if changing is not None and not has_outliers:
         messages.append(changing)
     elif scores.is_too_wide and not has_outliers:
@@ -208,7 +208,7 @@ def _of_scores(table, has_few_turns, has_outliers):
 
 
 def _of_sizes(table):
-    """Along which input the errors of rows held out change in size, if that is what makes intervals too wide."""
+    """Along which input the errors of rows held out change in size, if that may be what is wrong with intervals."""
     if table.noise_by or table.noise is not None or check_likelihood(table.likelihood).takes != "noise_scale":
         return None
     along = max(table.record_.errors, key=_change_of_size, default=None)
@@ -217,7 +217,8 @@ def _of_sizes(table):
     sizes = [with_unit(number(size, 2), table.unit) for size in (along.rms.min(), along.rms.max())]
     return (
         f"The size of errors changes with {along.name}, from {sizes[0]} to {sizes[1]}, but that of intervals does not: "
-        f"50 % intervals contain {percent(table.scores_.middle, 0)} of the rows held out. Let it change "
+        f"50 % intervals contain {percent(table.scores_.middle, 0)} of the rows held out, 95 % intervals "
+        f"{percent(table.scores_.coverage, 0)}. Let it change "
         f"({word('noise_by', along.name)}). Rows that are certain beforehand, such as those of closed hours, are "
         "better left out; forecasts leave such hours out, too."
     )

@@ -20,12 +20,13 @@ from torusgp.data.tables import (
 )
 from torusgp.tables.reading._layout import TextLayout, text_layout
 from torusgp.tables.reading._levels import level_column, to_level
-from torusgp.tables.reading._moments import to_moment, to_zone, zone_name
+from torusgp.tables.reading._moments import check_zone, to_moment, to_zone, zone_name
 from torusgp.tables.reading._times import is_unix_time, time_column
 
 __all__ = [
     "TableError",
     "TextLayout",
+    "check_zone",
     "complete_rows",
     "did_you_mean",
     "holds_numbers",

@@ -3,6 +3,7 @@
 import datetime
 import re
 
+from torusgp.data.tables import TableError
 from torusgp.tables.times import read_times, to_timezone
 
 _FIXED_OFFSET = re.compile(r"UTC([+-])(\d{2}):(\d{2})")
@@ -12,6 +13,27 @@ def zone_name(times):
     """Name of the zone of a column of times, empty if they have none."""
     zone = times.dt.tz
     return "" if zone is None else str(getattr(zone, "key", None) or getattr(zone, "zone", None) or zone)
+
+
+def check_zone(times, zone, source):
+    """Raise if times of a table have a zone where those of a fit had none, or none where they had one.
+
+    Parameters
+    ----------
+    times : pandas.Series
+        A column of the table.
+    zone : str
+        Zone of the fit, empty if there was none.
+    source : str or Path
+        What errors call the table.
+    """
+    found = zone_name(times)
+    if bool(found) != bool(zone):
+        have, had = (f"the time zone {name}" if name else "no time zone" for name in (found, zone))
+        raise TableError(
+            f"Times in column {times.name!r} of {source} have {have}, but those that the model was fitted to have "
+            f"{had}: their clocks differ."
+        )
 
 
 def to_moment(text, order):

@@ -15,6 +15,7 @@ from torusgp.checks import check_output, to_floats
 from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.storage.files import check_places, write_together
 from torusgp.views.findings import Findings
+from torusgp.views.metrics import deviances
 from torusgp.views.record import Record
 from torusgp.views.report._page import render_page
 from torusgp.views.report._subject import Subject
@@ -126,6 +127,7 @@ def _evaluate(model: TorusGPRegressor, X: Any, y: Any, output: int) -> tuple[Sco
                 quantiles=model.predict_quantiles(X, LEVELS),
                 log_density=model.log_predictive_density(X, observed),
                 likelihood=model.likelihood_,
+                deviances=deviances(model.likelihood_, observed, mean),
             )
     rows = np.asarray(X)
     names = [str(one) for one in model.fitted_.prior.torus.names]
