@@ -9,9 +9,10 @@ from scipy.signal import lfilter
 from sklearn.base import clone
 
 from torusgp import ARNoise, Category, Circle, CorrelatedNoise, Line, Slope, TorusGPRegressor
-from torusgp.engine.series import Autocovariance
+from torusgp.engine.basis import columns as basis_columns
+from torusgp.engine.series import Autocovariance, TimeGrid, summed_products
 from torusgp.fitting import correlated_fitter
-from torusgp.fitting.correlated_fitter import CorrelatedFitter
+from torusgp.fitting.correlated_fitter import CorrelatedFitter, is_correlated
 from torusgp.fitting.levels import find_levels
 from torusgp.fitting.noise_process import Levels
 from torusgp.fitting.prior import NOISE
@@ -124,6 +125,21 @@ def test_what_was_computed_serves_wherever_the_series_goes_on(monkeypatch):
         found = model.continue_from(X[:known], y[:known]).forecast(X[known : known + 1])
         if known == 200:
             np.testing.assert_allclose(found, expected)
+
+
+@pytest.mark.parametrize("memory", [0.0, 0.5])
+def test_what_is_not_known_of_the_function_is_no_correlation_of_the_noise(memory):
+    n_rows, n_wrong = 2000, 0
+    time = np.arange(float(n_rows))
+    columns = 0.15 * basis_columns(2 * np.pi * time[:, None] / n_rows, np.arange(6)[:, None])
+    unknown = float(np.sum(columns**2)), summed_products(columns, TimeGrid.of(time), 400)
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        noise = lfilter([np.sqrt(1 - memory**2)], [1, -memory], rng.normal(size=n_rows + 200))[200:]
+        residuals = columns @ rng.normal(size=columns.shape[1]) + noise
+        assert is_correlated(residuals)
+        n_wrong += is_correlated(residuals, unknown) != (memory > 0)
+    assert n_wrong <= 1
 
 
 def test_white_noise_is_noticed_and_loses_nothing():

@@ -75,7 +75,7 @@ class CorrelatedFitter(Fitter):
             return self._finished(series, outcome, source, noise, residuals)
         white = Autocovariance.white(float(outcome.learned.parameters[NOISE][0]))
         residuals = self._residuals(series, outcome, source, white)
-        if not is_correlated(residuals.left_out):
+        if not is_correlated(residuals.left_out, residuals.unknown, series.grid.n_cells / len(series.rows)):
             self.settings.report("residuals of blocks left out show no correlation: rows count as independent")
             return self.fit_rows(series.rows)
         stepped = self._with_levels(series, residuals)
@@ -414,18 +414,31 @@ def left_out_residuals(columns: SeriesColumns, series: Series, noise: Autocovari
     return Residuals(result, variance, (share * unknown, share * products), share * uncertainty)
 
 
-def is_correlated(residuals: Array) -> bool:
+def is_correlated(residuals: Array, unknown: tuple[float, Array] = (0.0, np.zeros(1)), spacing: float = 1.0) -> bool:
     """Whether the variance of sums of consecutive residuals shows that they are not independent.
 
-    The ratio of variances of Lo and MacKinlay (1988) at distances that double.
+    The ratio of variances of Lo and MacKinlay (1988) at distances that double. What is not known of the function lasts,
+    but is no noise: as much is expected, and it may as well be twice that.
+
+    Parameters
+    ----------
+    residuals : ndarray of shape (n_samples,)
+        Residuals of rows left out.
+    unknown : pair of float and ndarray
+        Sums of squares and of products by lag that they have because the function is not known.
+    spacing : float, default=1.0
+        Cells from row to row, on average, in which lags are counted.
     """
     n_rows, distance = len(residuals), 2
     sums = np.append(0.0, np.cumsum(residuals - residuals.mean()))
-    variance = float(np.var(residuals))
+    variance = float(np.var(residuals)) - unknown[0] / n_rows
+    lags = np.arange(len(unknown[1]))[1:]
     while variance > 0 and distance <= n_rows // 8:
-        ratio = float(np.mean((sums[distance:] - sums[:-distance]) ** 2)) / (distance * variance)
-        error = np.sqrt(2 * (2 * distance - 1) * (distance - 1) / (3 * distance * n_rows))
-        if abs(ratio - 1) > _SIGNIFICANT * error:
+        inside = 2 * np.maximum(0.0, 1 - lags / (distance * spacing)) @ unknown[1][1:]
+        expected = (unknown[0] + inside) / n_rows
+        square = float(np.mean((sums[distance:] - sums[:-distance]) ** 2)) / distance
+        error = variance * np.sqrt(2 * (2 * distance - 1) * (distance - 1) / (3 * distance * n_rows))
+        if abs(square - expected - variance) > _SIGNIFICANT * error + abs(expected):
             return True
         distance *= 2
     return False
