@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dtrmm
+from scipy.signal import fftconvolve
 
 from torusgp.engine.basis import columns as basis_columns
 from torusgp.engine.moments import Moments, noise_gram
@@ -75,7 +76,7 @@ class CorrelatedFitter(Fitter):
             return self._finished(series, outcome, source, noise, residuals)
         white = Autocovariance.white(float(outcome.learned.parameters[NOISE][0]))
         residuals = self._residuals(series, outcome, source, white)
-        if not is_correlated(residuals.left_out, residuals.unknown, series.grid.n_cells / len(series.rows)):
+        if not is_correlated(residuals.left_out, residuals.unknown_of_rows(series.grid)):
             self.settings.report("residuals of blocks left out show no correlation: rows count as independent")
             return self.fit_rows(series.rows)
         stepped = self._with_levels(series, residuals)
@@ -362,6 +363,13 @@ class Residuals:
         """Sum of squared residuals."""
         return float(np.sum(self.left_out**2))
 
+    def unknown_of_rows(self, grid: TimeGrid) -> Array:
+        """The autocovariance that they have because the function is not known, by the number of rows between."""
+        squares, products = self.unknown
+        spacing = max(1.0, grid.n_cells / len(grid))  # cells from row to row, on average
+        lags = spacing * np.arange(int((len(products) - 1) / spacing) + 1)
+        return np.append(squares, np.interp(lags[1:], np.arange(len(products)), products)) / len(grid)
+
     def noise_squares(self, variance: float) -> Array:
         """Expected squares of the noise of rows, of this variance, given their residuals."""
         share = variance / (variance + self.uncertainty)
@@ -414,31 +422,32 @@ def left_out_residuals(columns: SeriesColumns, series: Series, noise: Autocovari
     return Residuals(result, variance, (share * unknown, share * products), share * uncertainty)
 
 
-def is_correlated(residuals: Array, unknown: tuple[float, Array] = (0.0, np.zeros(1)), spacing: float = 1.0) -> bool:
+def is_correlated(residuals: Array, unknown: Array | None = None) -> bool:
     """Whether the variance of sums of consecutive residuals shows that they are not independent.
 
-    The ratio of variances of Lo and MacKinlay (1988) at distances that double. What is not known of the function lasts,
-    but is no noise: as much is expected, and it may as well be twice that.
+    The ratio of variances of Lo and MacKinlay (1988) at distances that double.
 
     Parameters
     ----------
     residuals : ndarray of shape (n_samples,)
         Residuals of rows left out.
-    unknown : pair of float and ndarray
-        Sums of squares and of products by lag that they have because the function is not known.
-    spacing : float, default=1.0
-        Cells from row to row, on average, in which lags are counted.
+    unknown : ndarray of shape (n_lags,), optional
+        The autocovariance that they have because the function is not known. It lasts, but is no noise.
     """
     n_rows, distance = len(residuals), 2
+    known = np.zeros(1) if unknown is None else unknown
+    both = np.append(known[:0:-1], known)
     sums = np.append(0.0, np.cumsum(residuals - residuals.mean()))
-    variance = float(np.var(residuals)) - unknown[0] / n_rows
-    lags = np.arange(len(unknown[1]))[1:]
+    variance = float(np.var(residuals) - known[0])
     while variance > 0 and distance <= n_rows // 8:
-        inside = 2 * np.maximum(0.0, 1 - lags / (distance * spacing)) @ unknown[1][1:]
-        expected = (unknown[0] + inside) / n_rows
-        square = float(np.mean((sums[distance:] - sums[:-distance]) ** 2)) / distance
-        error = variance * np.sqrt(2 * (2 * distance - 1) * (distance - 1) / (3 * distance * n_rows))
-        if abs(square - expected - variance) > _SIGNIFICANT * error + abs(expected):
+        weights = distance - np.abs(np.arange(1.0 - distance, distance))  # of the covariances in that of two sums
+        of_function = fftconvolve(both, weights)
+        square = float(np.mean((sums[distance:] - sums[:-distance]) ** 2))
+        expected = distance * variance + of_function[len(of_function) // 2]
+        error = variance**2 * distance * (2 * distance - 1) * (distance - 1) / 3
+        middle = slice(len(known) - 1, len(known) - 1 + len(weights))
+        error += float(np.sum(of_function**2) + 2 * variance * weights @ of_function[middle])
+        if abs(square - expected) > _SIGNIFICANT * np.sqrt(2 * error / n_rows):
             return True
         distance *= 2
     return False
