@@ -1,6 +1,7 @@
 """Regressors of counts, classes, positive numbers and outliers."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,9 @@ from sklearn.base import clone
 from torusgp import Circle, Slope, Torch, TorusGPClassifier, TorusGPRegressor
 from torusgp.data.checkpoints import CheckpointError
 from torusgp.data.sources import SourceError
+from torusgp.fitting.latent_fitter import _Learner
 from torusgp.fitting.likelihoods import NegativeBinomial, Poisson, StudentT
+from torusgp.fitting.problem import Problem
 from torusgp.kernels.index_sets import tensor
 from torusgp.views.selection import selection_summary
 
@@ -322,3 +325,23 @@ def test_constant_counts_can_be_fitted(y):
     X = np.linspace(0, 1, 40)[:, None]
     model = TorusGPRegressor(period=1.0, likelihood="poisson").fit(X, y)
     np.testing.assert_allclose(model.predict(X), y, atol=1.0)
+
+
+def test_a_round_of_learning_that_misleads_is_given_up(monkeypatch):
+    """Statistics at one function may promise evidence elsewhere that is not there."""
+    X, y, _ = make_counts()
+    expected = TorusGPRegressor(period=1.0, likelihood="negative_binomial", index_set=SET).fit(X, y)
+    learn, calls = Problem.learn, []
+
+    def misled(problem, *arguments, **options):
+        calls.append(learn(problem, *arguments, **options))
+        if len(calls) == 1:
+            return calls[0]
+        far = calls[-1].parameters.with_vector(calls[-1].parameters.to_vector() - 5)
+        return replace(calls[-1], parameters=far)
+
+    monkeypatch.setattr(Problem, "learn", misled)
+    monkeypatch.setattr(_Learner, "polish", lambda learner, mode: (mode, True))
+    model = TorusGPRegressor(period=1.0, likelihood="negative_binomial", index_set=SET).fit(X, y)
+    assert len(calls) == 2
+    assert model.log_marginal_likelihood_ == pytest.approx(expected.log_marginal_likelihood_, abs=5)

@@ -333,6 +333,9 @@ class _Learner:
                 ),
             )
             self._say(mode)
+            if before is not None and mode.log_evidence < before.log_evidence:
+                mode = before  # working statistics have misled
+                break
             start, first, latent, sums = mode.parameters, mode.index_set.n_components, mode.latent, mode.sums
             if self.laplace.own:
                 gradient = self.laplace.gradient(mode)
