@@ -185,12 +185,10 @@ class TestNames:
         error = table.predict(frame[~learned])["mean"] - mean[~learned]
         assert np.mean(error**2) < 0.3 * np.mean(mean**2)  # pairs of inputs explain nothing
 
-    def test_few_inputs_and_likelihoods_without_learned_sets_have_pairs_alone(self):
+    def test_few_inputs_have_pairs_alone(self):
         assert shown(choose(make_frame(), inputs="hour, weekday, temperature")) == (
             "Circle hour_of_day * Circle day_of_week + Circle hour_of_day * Line temperature"
         )
-        pairs = choose(make_frame(20), inputs=["time", "shop"], learns_sets=False)
-        assert [len(term.factors) for term in pairs.model.terms] == [2, 2, 1]
 
     def test_periods_and_calendar_name_inputs_too(self):
         inputs = choose(make_frame(), periods={"temperature": 12}, calendar={"when": ["month"]}, inputs=["shop"])

@@ -60,6 +60,21 @@ def test_targets_whose_spread_is_learned_have_a_deviance(frame, likelihood):
     assert 0.01 < model.backtest(frame, "12h", 2, refit=False).scores.deviance < 2
 
 
+def test_counts_of_many_inputs_have_frequencies_that_the_data_choose():
+    """Three inputs that act together are found, as with a normal likelihood."""
+    rng = np.random.default_rng(0)
+    time = pd.date_range("2024-01-01", periods=3000, freq="h")
+    warm, wind = rng.uniform(-1, 1, (2, len(time)))
+    day = np.cos(2 * np.pi * time.hour.to_numpy() / 24)
+    rate = np.exp(1.5 + 2.25 * day * warm * wind + 0.5 * warm)
+    frame = pd.DataFrame({"time": time, "warm": warm, "wind": wind, "count": rng.poisson(rate)})
+    inputs = {"calendar": {"time": ["day", "week"]}, "inputs": ["time", "warm", "wind"]}
+    model = TableModel("count", likelihood="poisson", errors="independent", **inputs).fit(frame[:2500])
+    assert model.model_.index_set_.name == "learned"
+    mean = model.predict(frame[2500:])["mean"]
+    assert np.mean((mean - rate[2500:]) ** 2) < 0.2 * np.var(rate[2500:])
+
+
 def test_classes_have_a_brier_score(frame):
     scores = fit(frame, "late", likelihood="bernoulli").scores_
     assert scores.brier == pytest.approx(scores.rmse**2)

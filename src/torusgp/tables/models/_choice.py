@@ -59,7 +59,6 @@ class Options:
     holidays: str | None = None
     kernel: str = AUTO
     reserved: tuple[str, ...] = ()  # columns with another role
-    learns_sets: bool = True  # whether the likelihood allows frequencies that the data choose
     fills_levels: bool = True  # whether an empty field may be a level
 
     @property
@@ -404,7 +403,7 @@ class _Chooser:
         others = [one for one in factors if one not in cycles]
         finds_period = any(isinstance(one, Circle) and one.learns_period for one in factors)
         if not cycles or not others or finds_period:
-            return [self._product(factors)] if factors else []
+            return [Product(tuple(factors))] if factors else []
         fastest = min(cycles, key=self._turn)
         pairs: list[Expression] = [Product((fastest, one)) for one in factors if one is not fastest]
         return pairs + ([Product(tuple(others), max_interaction=2)] if len(others) > 1 else [])
@@ -417,7 +416,7 @@ class _Chooser:
         """
         together = [*factors, *slow]
         has_pairs = len(self._products(factors)) > 1
-        if not has_pairs or len(together) <= _FEW_AXES or not self._options.learns_sets:
+        if not has_pairs or len(together) <= _FEW_AXES:
             return []
         family = self._options.family_of_all
         rougher = (replace(one, family=family) if isinstance(one, Circle | Line) else one for one in together)
@@ -432,11 +431,6 @@ class _Chooser:
         known: dict[Any, float] = {CYCLES[name].column: CYCLES[name].n_days for name in self._cycles or ()}
         assert isinstance(one, Circle)
         return known.get(one.input, float(one.period))
-
-    def _product(self, factors: list[Factor]) -> Product:
-        """One product; where the data cannot choose its frequencies, only pairs of many axes interact."""
-        pairs = len(factors) > _FEW_AXES and not self._options.learns_sets
-        return Product(tuple(factors), max_interaction=2 if pairs else None)
 
     def _check(self, model: Expression) -> None:
         names = named_inputs(model)

@@ -349,7 +349,6 @@ class TableModel(FittedTable):
         return Options(
             **{name: getattr(self, name) for name in names},
             reserved=tuple(one for one in (self.noise, self.exposure) if one is not None),
-            learns_sets=check_likelihood(self.likelihood).name in ("normal", "log_normal"),
             fills_levels=not self.drop_missing,
         )
 

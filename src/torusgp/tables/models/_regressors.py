@@ -61,7 +61,13 @@ def _fit_better(table, rows, pairs):
 
 
 def pairs_of(table):
-    """Inputs whose model lacks the product of all that is beside pairs; None if there is none, or it was asked for."""
+    """Inputs whose model lacks the product of all that is beside pairs; None if there is none, or no choice.
+
+    With likelihoods other than the normal one the data choose the frequencies of all terms, and how many there are by
+    rows left out: there is nothing to compare.
+    """
+    if check_likelihood(table.likelihood).needs_passes:
+        return None
     *pairs, last = table.inputs_.model.terms
     is_chosen = table.terms is None and pairs and len(getattr(last, "factors", ())) > FEW_AXES
     if not is_chosen or last.max_interaction is not None:
