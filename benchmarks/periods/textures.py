@@ -56,9 +56,10 @@ def make_texture(kind):
 
 def bare_transform_seconds(model, X, y):
     """Best of several transforms of all rows onto sums and differences of the set's frequencies."""
-    phases = model.kernel_.phases(X)
+    dimension = X.shape[1]  # of what repeats; slow change has axes of its own
+    phases = model.kernel_.phases(X)[:, :dimension]
     points = [np.ascontiguousarray(np.mod(column, 2 * np.pi)) for column in phases.T]
-    modes = tuple(int(4 * k + 1) for k in model.index_set_.frequencies.max(axis=0))
+    modes = tuple(int(4 * k + 1) for k in model.index_set_.frequencies[:, :dimension].max(axis=0))
     strengths = 1 + 1j * (y - y.mean())
     seconds = []
     for _ in range(N_TURNS):

@@ -48,7 +48,9 @@ def read(kind, folder, n_rows):
         given = {"X": chunks(n_rows)}
     else:
         given = {"X": folder / ("rows.csv" if kind == "csv" else "rows.parquet"), "y": "y"}
-    found = SufficientStatistics.from_source(**given, index_set=tensor(2, 3), backend="finufft", n_threads=1)
+    found = SufficientStatistics.from_source(
+        **given, period=[1.0, 1.0], index_set=tensor(2, 3), backend="finufft", n_threads=1
+    )
     assert found.n_samples == n_rows
     print(1024 * int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]))
 
