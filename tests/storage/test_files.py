@@ -1,10 +1,21 @@
 import os
 import re
 import shutil
+import stat
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from torusgp import (
+    PanelModel,
+    SufficientStatistics,
+    TableModel,
+    TorusGPClassifier,
+    TorusGPRegressor,
+)
+from torusgp.kernels.index_sets import tensor
+from torusgp.storage.archives import save_archive
 from torusgp.storage.files import check_places, write_together
 
 needs_permissions = pytest.mark.skipif(
@@ -99,6 +110,66 @@ class TestCheckPlaces:
         with pytest.raises(OSError, match="is read-only"):
             check_places([tmp_path / "new" / "x"])
         tmp_path.chmod(0o700)
+
+
+@pytest.fixture(scope="module")
+def writers():
+    """All that writes one file to a place that is given, by name."""
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame({"x": rng.uniform(size=40), "shop": ["a", "b"] * 20})
+    frame["y"] = frame["x"] + 0.1 * rng.normal(size=40)
+    X, y = frame[["x"]].to_numpy(), frame["y"].to_numpy()
+    quick = {"period": 2.0, "n_components": 5, "learn": ()}
+    regressor = TorusGPRegressor(**quick).fit(X, y)
+    table = TableModel("y", inputs=["x"], n_components=5)
+    return {
+        "regressor": regressor.save,
+        "classifier": TorusGPClassifier(period=2.0, n_components=5, learn=()).fit(X, y > 0.5).save,
+        "table": table.fit(frame).save,
+        "panel": PanelModel(TableModel("y", inputs=["x"], n_components=5), "shop").fit(frame).save,
+        "statistics": SufficientStatistics(tensor(1, 1), 1.0).save,
+        "archive": lambda path: save_archive(path, "thing", 1, {}, {}),
+        "files": lambda path: write_together({path: b"content"}),
+    }
+
+
+WRITERS = ["regressor", "classifier", "table", "panel", "statistics", "archive", "files"]
+
+
+@pytest.mark.parametrize("name", WRITERS)
+class TestOnlyRegularFilesAreReplaced:
+    def test_a_pipe_stays(self, writers, name, tmp_path):
+        place = tmp_path / "pipe"
+        os.mkfifo(place)
+        with pytest.raises(OSError, match=re.escape(f"Cannot write {place}: It is there already, and is not a file")):
+            writers[name](place)
+        assert stat.S_ISFIFO(place.lstat().st_mode)
+        assert list(tmp_path.iterdir()) == [place]
+
+    def test_a_device_stays(self, writers, name, tmp_path):
+        device, link = tmp_path / "null", tmp_path / "link"  # not the one of this machine, which others need
+        try:
+            os.mknod(device, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        except PermissionError:
+            pytest.skip("this user may not make devices")
+        link.symlink_to(device)
+        for place in (device, link):
+            with pytest.raises(OSError, match=re.escape(f"Cannot write {place}: It is there already, and is not a fi")):
+                writers[name](place)
+        assert stat.S_ISCHR(device.lstat().st_mode)
+
+    @pytest.mark.parametrize("kind", [str, Path])
+    def test_a_folder_stays(self, writers, name, tmp_path, kind):
+        with pytest.raises(OSError, match=re.escape(f"Cannot write {tmp_path}: It is there already, and is not a fil")):
+            writers[name](kind(tmp_path))
+        assert tree(tmp_path) == {}
+
+    def test_a_name_is_needed(self, writers, name, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        with pytest.raises(OSError, match=r"Cannot write a file without a name, got ''\. Name one"):
+            writers[name]("")
+        assert tree(tmp_path) == {}
 
 
 def test_a_link_stays_a_link(tmp_path):

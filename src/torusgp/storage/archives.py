@@ -25,6 +25,8 @@ from typing import Any
 
 import numpy as np
 
+from torusgp.storage.files import check_file_place
+
 _UNFINISHED = ".part"  # end of the names of files that are being written
 _RANDOM = "?" * 8  # what tempfile puts before it
 _ALTERED = (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError)
@@ -35,6 +37,7 @@ _UNREADABLE = (*_ALTERED, *_PARSING, ValueError, EOFError, OSError, zipfile.BadZ
 
 def save_archive(path, kind, version, content, arrays):
     """Write a file next to its place and move it there, so that no reader ever sees half of it."""
+    check_file_place(path)
     path = Path(os.path.realpath(path))  # a link stays one
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path} cannot be written: the folder {path.parent} does not exist.")

@@ -1,5 +1,7 @@
 """Files that belong together, written all or none."""
 
+from __future__ import annotations
+
 import os
 import shutil
 from contextlib import suppress
@@ -17,9 +19,8 @@ def check_places(paths):
         Where files are to be written.
     """
     for path in paths:
+        check_file_place(path)
         try:
-            if path.exists() and not path.is_file():
-                raise OSError(0, _NOT_A_FILE)
             folder = next(one for one in path.parents if os.path.lexists(one))
             if not folder.is_dir():
                 raise OSError(0, f"{folder} is not a folder")
@@ -27,6 +28,18 @@ def check_places(paths):
                 raise OSError(0, f"{folder} is read-only")
         except OSError as error:
             raise _cannot_write(path, error) from error
+
+
+def check_file_place(path: str | os.PathLike[str]) -> None:
+    """Raise if a file cannot have this name, or would replace what is no regular file: a folder, a device or a pipe."""
+    if not os.fspath(path):
+        raise OSError("Cannot write a file without a name, got ''. Name one, such as 'model.npz'.")
+    place = Path(path)
+    try:
+        if place.exists() and not place.is_file():
+            raise OSError(0, _NOT_A_FILE)
+    except OSError as error:
+        raise _cannot_write(path, error) from error
 
 
 def write_together(contents):
@@ -40,6 +53,8 @@ def write_together(contents):
     contents : dict of Path to bytes
         What to write where. Missing folders are created, files that are there are replaced.
     """
+    for path in contents:
+        check_file_place(path)
     contents = {Path(os.path.realpath(path)): content for path, content in contents.items()}  # a link stays one
     folders: list[Path] = []
     moved: list[Path] = []
@@ -48,8 +63,6 @@ def write_together(contents):
     current = None
     try:
         for current, content in contents.items():
-            if current.exists() and not current.is_file():
-                raise OSError(0, _NOT_A_FILE)
             _make_folder(current.parent, folders)
             parts[current].write_bytes(content)
             if current.exists():
