@@ -5,11 +5,11 @@ import pytest
 
 from tests.engine.backends.devices import DEVICES, check_device
 from tests.expressions import prior_of
-from torusgp import Category, Circle, Line, Slope
+from torusgp import Category, Circle, Line, Slope, TorusGPRegressor
 from torusgp.engine.inference import evidences
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.fitting import gains as module
-from torusgp.fitting.gains import RowGains, RowModel, SumGains, paying
+from torusgp.fitting.gains import RowGains, RowModel, SumGains, gains, joint_gains, paying
 from torusgp.fitting.prior import NOISE
 from torusgp.fitting.rows import Compute, Rows, RowSource
 from torusgp.kernels.candidates import Patterns
@@ -152,3 +152,39 @@ def test_columns_that_the_prior_rules_out_do_not_pay():
     patterns = Patterns.of(np.array([[1, 0], [900, 0]]), prior.torus)
     model, _ = model_of(patterns, rows, prior, parameters)
     assert paying(model.results, patterns.columns(), 0.5).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("sizes", [(2, 338), (40, 40, 300), (700, 2)])
+def test_groups_of_any_size_gain_what_they_gain_one_after_another(sizes):
+    """Two categories of 14 levels interact in 338 columns: many times what groups have that came before."""
+    rng = np.random.default_rng(0)
+    half = rng.normal(size=(sum(sizes), sum(sizes))) / np.sqrt(sum(sizes))
+    precision, moments = half @ half.T, 5 * rng.normal(size=sum(sizes))
+    ends = np.cumsum(sizes)
+    groups = [np.arange(end - size, end) for end, size in zip(ends, sizes, strict=True)]
+    found = joint_gains([(moments, precision)], groups, len(groups))
+
+    def total(some):
+        chosen = np.concatenate([groups[i] for i in some])
+        return gains(moments[None, chosen], precision[None, chosen[:, None], chosen], np.ones(1))[0]
+
+    order, expected = [], np.empty(len(groups))
+    while len(order) < len(groups):
+        before = total(order) if order else 0.0
+        left = [i for i in range(len(groups)) if i not in order]
+        gain = {i: total([*order, i]) - before for i in left}
+        best = max(gain, key=gain.__getitem__)
+        order.append(best)
+        expected[best] = gain[best]
+    assert (expected > 0).all()
+    np.testing.assert_allclose(found, expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("levels", [(35, 3), pytest.param((14, 14), marks=pytest.mark.slow)])
+def test_categories_of_many_levels_interact(levels):
+    rng = np.random.default_rng(1)
+    X = np.column_stack([rng.uniform(size=(300, 2)), *(rng.integers(0, n, 300) for n in levels)])
+    y = 3 * X[:, 0] + rng.normal(size=levels[0])[X[:, 2].astype(int)] + 0.1 * rng.normal(size=300)
+    kernel = Line(0) * Line(1) * Category(2) * Category(3)
+    model = TorusGPRegressor(kernel, index_set="learned", n_components=601).fit(X, y)
+    assert np.corrcoef(model.predict(X), y)[0, 1] > 0.95

@@ -152,7 +152,7 @@ class _Reduced:
             half = both[:, :-1].T
             vector -= half @ both[:, -1]
             if end > self._less[q].shape[1]:
-                self._less[q] = np.hstack([self._less[q], np.empty_like(self._less[q])])
+                self._less[q] = np.hstack([self._less[q], np.empty((len(vector), end))])
             self._less[q][:, self._rank : end] = half
             for own, places, block in zip(self._same_size, self._places, self._blocks[q], strict=True):
                 block -= np.einsum("gik,gjk->gij", half[places], half[places])
