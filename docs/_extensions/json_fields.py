@@ -168,7 +168,9 @@ OBJECTS = {
     "Quality": {
         "first, last": "first and last value of the column that orders the rows",
         "step": "usual distance of rows, in words",
-        "gaps, duplicates": "gaps in time, and rows with the time of another",
+        "gaps": "gaps in time",
+        "duplicates": "rows with the time and the inputs of another; without an order, with its inputs and target",
+        "equal_inputs": "rows with the inputs of an earlier one; null where rows have an order",
         "zeros": "zeros that may stand for missing values; null where zeros are usual",
         "outliers": "rows far from all others",
         "mean": "mean of the target",

@@ -52,8 +52,8 @@ are the separator) and dates such as 31.01.2024 are read without being asked. --
 numbers and times are written where that is not plain; predict then reads later files in the same way.
 
 Some rows are held out to evaluate the model: the last fifth in time if a column orders the rows (that of the calendar,
-or --time), else a random fifth. The figures that are printed come from a model that had not seen them; afterwards the
-model is fitted to all rows, unless --no-refit is given.
+or --time), else a random fifth, in which rows of equal inputs stay together. The figures that are printed come from a
+model that had not seen them; afterwards the model is fitted to all rows, unless --no-refit is given.
 
 Where time orders the rows, their errors are usually autocorrelated, like weather that lasts for days: slow effects are
 then known less well than so many rows suggest. It is estimated from blocks of rows left out and taken into account;

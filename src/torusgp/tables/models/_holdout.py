@@ -6,8 +6,11 @@ from torusgp.checks import is_real
 from torusgp.tables.models._words import word
 from torusgp.tables.reading import to_moment
 
+TOGETHER = "those of equal inputs together"
+FEWEST_ROWS = 20  # to learn from
 
-def hold_out(n_rows, order, fraction=0.2, start=None, random_state=0):
+
+def hold_out(n_rows, order, fraction=0.2, start=None, random_state=0, repeats=None):
     """Which rows are held out.
 
     Parameters
@@ -22,6 +25,8 @@ def hold_out(n_rows, order, fraction=0.2, start=None, random_state=0):
         Instead of a fraction: hold out the rows from there on.
     random_state : int, default=0
         Determines random rows.
+    repeats : Repeats, optional
+        Rows of equal inputs, which random rows do not separate.
 
     Returns
     -------
@@ -46,8 +51,13 @@ def hold_out(n_rows, order, fraction=0.2, start=None, random_state=0):
         raise ValueError(f"The share of rows to hold out must be between 0 and 1, got {fraction!r}.")
     n_held = max(1, round(fraction * n_rows))
     if order is None:
+        drawn = np.random.default_rng(random_state).permutation(n_rows)
+        if repeats is not None and repeats.stay_together:
+            held = repeats.held(drawn, n_held)
+            if held.any() and len(np.unique(repeats.groups[~held])) >= FEWEST_ROWS:
+                return held, f"{100 * held.mean():.0f} % of the rows, drawn at random, {TOGETHER}"
         held = np.zeros(n_rows, dtype=bool)
-        held[np.random.default_rng(random_state).permutation(n_rows)[:n_held]] = True
+        held[drawn[:n_held]] = True
         return held, f"{100 * held.mean():.0f} % of the rows, drawn at random"
     first = order.sort_values(kind="stable").iloc[n_rows - n_held]
     held = (order >= first).to_numpy()  # rows of one moment stay together

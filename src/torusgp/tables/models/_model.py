@@ -9,13 +9,14 @@ from torusgp.checks import check_flag
 from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.fitting.schedule import limited_blas
 from torusgp.tables.forecasting import Timeline
-from torusgp.tables.models._backtesting import FEWEST_ROWS, evaluate_last
+from torusgp.tables.models._backtesting import evaluate_last
 from torusgp.tables.models._choice import Options, choose_inputs
 from torusgp.tables.models._files import from_notes, load_regressor, to_notes
 from torusgp.tables.models._fitted import FittedTable
-from torusgp.tables.models._holdout import hold_out
+from torusgp.tables.models._holdout import FEWEST_ROWS, hold_out
 from torusgp.tables.models._parameters import check_options, check_parameters
 from torusgp.tables.models._predictions import predict_rows
+from torusgp.tables.models._quality import repeats_of
 from torusgp.tables.models._record import HIGH, LOW, make_record
 from torusgp.tables.models._regressors import fit_regressor
 from torusgp.tables.models._rows import TABLE, Rows, find_complete, numbered, read_noise, to_table, unless_input
@@ -265,7 +266,9 @@ class TableModel(FittedTable):
         frame : pandas.DataFrame, str or Path
             The table, or its file.
         holdout : float, default=0.2
-            Share of the rows to hold out: the last in time, or random ones where nothing orders them.
+            Share of the rows to hold out: the last in time, or random ones where nothing orders them. Random rows whose
+            inputs are equal are held out together, unless they are the cells of categories; of rows that are there
+            twice one is evaluated.
         start : str or number, optional
             Instead of a share: hold out rows from this time on.
         refit : bool, default=True
@@ -283,7 +286,8 @@ class TableModel(FittedTable):
         with _restored_on_failure(self):
             frame, source = to_table(frame, source)
             rows = self._read(frame, source)
-            held, words = hold_out(len(rows.y), rows.order, holdout, start, random_state)
+            repeats = None if rows.order is not None else repeats_of(self, rows)
+            held, words = hold_out(len(rows.y), rows.order, holdout, start, random_state, repeats)
             n_left = int(np.sum(~held))
             if n_left < FEWEST_ROWS:
                 raise TableError(
@@ -294,7 +298,8 @@ class TableModel(FittedTable):
             with kept_warnings() as told:
                 self._fit(rows.take(~held))
             self._report("predicting the rows held out")
-            self.evaluation_, tested, ahead = None, rows.take(held), rows.order is not None
+            counted = held if repeats is None else held & ~repeats.copies  # a copy would count as evidence
+            self.evaluation_, tested, ahead = None, rows.take(counted), rows.order is not None
             predicted = predict_rows(self, tested, (LOW, HIGH), scored=True)
             if ahead:
                 self.evaluation_ = evaluate_last(self, rows, n_left, predicted, words)
@@ -302,7 +307,8 @@ class TableModel(FittedTable):
             else:
                 likelihood, constant = check_likelihood(self.likelihood), np.mean(rows.y[~held])
                 self.scores_ = predicted.score(tested.y, words, likelihood=likelihood, constant=constant)
-            self.record_ = make_record(rows, held, predicted)
+            shown = counted | ~held
+            self.record_ = make_record(rows.take(shown), counted[shown], predicted)
             self.is_refitted_ = bool(refit)
             if refit:  # what is wrong with the final model is told of that one
                 self._report("fitting to all rows")

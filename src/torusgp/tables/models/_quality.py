@@ -7,8 +7,10 @@ import numpy as np
 from torusgp.tables.forecasting import Timeline
 from torusgp.tables.models._ahead import show_moment
 from torusgp.tables.models._choice import NOT_NAMED
-from torusgp.tables.models._repeats import repeated_times
+from torusgp.tables.models._holdout import TOGETHER
+from torusgp.tables.models._repeats import Repeats, repeated_times
 from torusgp.tables.models._rows import numbered
+from torusgp.tables.models._terms import category_inputs
 from torusgp.tables.reading import place_of_row
 from torusgp.views.findings import NOTE, PROBLEM, Finding
 from torusgp.views.numbers import count, listed, number, percent
@@ -19,6 +21,11 @@ _STEP = 0.01  # of a step by which it may differ from the usual one
 _MOST_ZEROS = 0.2  # of the rows: more are what the target is like
 _FAR_FROM_ZERO = 1.5  # interquartile ranges, at least: how far from zero all others are where zeros stand out
 _MOST_NAMED = 8  # columns, and rows, in a sentence
+_TOGETHER = " Such rows are held out together or not at all."
+_ON_BOTH_SIDES = (
+    " They are among the rows held out and among those learned from, too: the evaluation says how well these inputs "
+    "are predicted, not how well others are."
+)
 _UNITS = (("day", 86400.0), ("hour", 3600.0), ("minute", 60.0), ("second", 1.0))
 
 
@@ -37,18 +44,20 @@ def describe_data(table, frame, rows):
     Returns
     -------
     data : dict
-        For JSON: first and last moment, usual step, and numbers of gaps, duplicates and zeros; None where rows have no
-        order.
+        For JSON: first and last moment, usual step, and numbers of gaps, duplicates, rows of equal inputs and zeros;
+        None for what needs an order where rows have none.
     findings : list of Finding
     """
     unused = dict(table.inputs_.unused)
-    data: dict[str, Any] = dict.fromkeys(("first", "last", "step", "gaps", "duplicates", "zeros"))
+    data: dict[str, Any] = dict.fromkeys(("first", "last", "step", "gaps", "duplicates", "equal_inputs", "zeros"))
     data["mean"] = float(rows.y.mean())
     findings = []
     if rows.order is not None:
         data["first"], data["last"] = (show_moment(rows.order.iloc[i]) for i in (0, -1))
         findings += _of_steps(rows.order, data)
         findings += _of_duplicates(rows, data, numbered(frame, rows.source).loc[rows.X.index.sort_values()])
+    else:
+        findings += _of_repeats(repeats_of(table, rows), table, data, rows.source)
     findings += _of_zeros(rows, data, table.target)
     if table.n_dropped_:
         n_rows = len(rows.y) + table.n_dropped_
@@ -61,6 +70,36 @@ def describe_data(table, frame, rows):
         are = "Column not used" if len(names) == 1 else "Columns not used"
         findings.append(Finding(NOTE, "data", f"{are}: {', '.join(names[:_MOST_NAMED])}{left}."))
     return data, findings
+
+
+def repeats_of(table, rows):
+    """Rows of a table whose inputs are those of another row."""
+    return Repeats(rows.X, rows.y, category_inputs(table.inputs_.model))
+
+
+def _of_repeats(repeats, table, data, source):
+    """Rows without an order whose inputs are those of others, which are there twice if targets are equal, too."""
+    data["equal_inputs"], data["duplicates"] = repeats.n_equal_inputs, int(repeats.equal.sum())
+    if not repeats.stay_together:
+        return []
+    rows = repeats.X.index.to_numpy()
+    held = ""
+    if table.scores_ is not None:
+        held = _TOGETHER if TOGETHER in table.scores_.rows else _ON_BOTH_SIDES
+    if not repeats.are_there_twice:
+        text = f"{_of_all(repeats.n_equal_inputs, rows)} the same inputs as an earlier one.{held}"
+        return [Finding(NOTE, "data", text)]
+    first = place_of_row(rows[repeats.equal].min(), source)
+    text = (
+        f"{_of_all(repeats.equal.sum(), rows)} the same inputs and the same target as an earlier one; the first is "
+        f"{first}.{held} Leave out what is there twice: it makes the model too sure of itself."
+    )
+    return [Finding(PROBLEM, "data", text)]
+
+
+def _of_all(number_of, rows):
+    """A number of rows as a share of all that have something."""
+    return f"{number(number_of)} of {count(len(rows), 'row')} {'has' if number_of == 1 else 'have'}"
 
 
 def _of_steps(order, data):
