@@ -354,9 +354,13 @@ class TestPredict:
         )
         table.save(tmp_path / "model.npz")
         rows = frame[98:112].assign(time=frame["time"][98:112].mask(frame.index[98:112] % 2 == 0))
-        for some, words in ((rows, "n/a"), (rows.assign(time=None), "")):
+        for some, words, option in (
+            (rows, "", ()),
+            (rows, "n/a", ("--missing", "n/a")),
+            (rows.assign(time=None), "", ()),
+        ):
             some.to_csv(data, index=False, na_rep=words)
-            result = run("predict", tmp_path / "model.npz", data, "-o", tmp_path / "out.csv")
+            result = run("predict", tmp_path / "model.npz", data, "-o", tmp_path / "out.csv", *option)
             assert (result.exit_code, result.stderr) == (0, "")
             expected = table.predict(some)
             np.testing.assert_allclose(

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.fuzz import archives, calls, commands, functions, inputs, models, processes, public
+from tests.fuzz import archives, calls, commands, functions, inputs, models, permutations, processes, public, tables
 from tests.fuzz.verdicts import FindingError
 
 # Share of the time of each kind.
@@ -34,12 +34,15 @@ KINDS = {
     "functions": 1,
     "calls": 4,
     "public": 3,
+    "repeats": 1,
+    "marks": 1,
+    "permutations": 1,
 }
 
 
 def make_attacks(folder):
     """Functions of a generator, by kind."""
-    for name in ("files", "calls", "commands", "processes"):
+    for name in ("files", "calls", "commands", "processes", "tables"):
         (folder / name).mkdir()
     files, actions = cache(lambda: archives.Files(folder / "files")), cache(lambda: public.actions(folder / "calls"))
     return {
@@ -56,6 +59,9 @@ def make_attacks(folder):
         "functions": functions.case,
         "calls": lambda rng: calls.case(folder / "calls", rng),
         "public": lambda rng: public.case(actions(), rng),
+        "repeats": tables.repeats,
+        "permutations": permutations.case,
+        "marks": lambda rng: tables.marks(folder / "tables", rng),
     }
 
 

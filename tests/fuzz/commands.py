@@ -47,6 +47,7 @@ def case(folder, rng):
         ["--time", "t"],
         ["--components", str(rng.choice([0, 1, 5, 10**9]))],
         ["--errors", "independent"],
+        ["--missing", str(rng.choice(["NA", "nan,inf", "-999,text", "1,5", ","]))],
     )
     for number in rng.choice(len(choices), int(rng.integers(0, 3)), replace=False):
         options += choices[number]

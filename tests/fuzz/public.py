@@ -67,7 +67,8 @@ def actions(folder):
         "target": "y", "periods": None, "calendar": None, "inputs": ["time", "x"], "terms": None, "lags": None,
         "holidays": None, "time": None, "timezone": None, "whole_days": True, "decimal": "auto", "date_format": "auto",
         "noise": None, "likelihood": "normal", "exposure": None, "noise_by": None, "errors": "independent",
-        "kernel": "squared_exponential", "n_components": 9, "drop_missing": False, "unit": "", "verbose": 0,
+        "kernel": "squared_exponential", "n_components": 9, "drop_missing": False, "missing": None, "unit": "",
+        "verbose": 0,
     }  # fmt: skip
     ahead = {"horizon": 3, "future": None, "quantiles": [0.1, 0.5]}
     held_out = {"frame": frame(), "holdout": 0.2, "start": None, "refit": True, "random_state": 0}
@@ -81,7 +82,10 @@ def actions(folder):
         "table evaluate": (table.evaluate, {"frame": frame()}),
         "table holdout": (lambda **given: TableModel("y", inputs=["x"]).fit_and_evaluate(**given), held_out),
         "backtest": (table.backtest, origins),
-        "read as": (clone(table).fit(frame()).read_as, {"decimal": None, "date_format": None, "drop_missing": None}),
+        "read as": (
+            clone(table).fit(frame()).read_as,
+            {"decimal": None, "date_format": None, "missing": None, "drop_missing": None},
+        ),
         "table save": (table.save, {"path": folder / "table", "notes": 1}),
         "table report": (table.report, {"path": folder / "page", "frame": frame(), "title": "A", "new_rows": None}),
         "panel": (

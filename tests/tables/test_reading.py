@@ -197,7 +197,7 @@ class TestColumns:
 
     @pytest.mark.parametrize("column", [numeric_column, time_column])
     def test_empty_columns(self, write, column):
-        path = write("x,y,z\n1,,1\n2,NA,1\n")
+        path = write("x,y,z\n1,,1\n2,,1\n")
         with raises(path, "is empty: no row has a value in it"):
             column(read_table(path), "y", path)
 

@@ -111,7 +111,7 @@ def backtest_file(model, path, horizon, origins="10", every=None, refit="each", 
         if not output.name.lower().endswith(_ENDINGS):
             raise ValueError(f"Cannot write {output}: its name has to end in {', '.join(_ENDINGS)}.")
         check_output(output, path)
-    frame = read_table(path)
+    frame = read_table(path, model.missing)
     found = model.backtest(
         frame,
         horizon,

@@ -168,8 +168,8 @@ def fit_file(model, path, output, holdout=None, start=None, refit=True, verbose=
     if holdout is not None and start is not None:
         raise ValueError("Give either --holdout or --holdout-from: both say which rows are held out.")
     check_output(output, path)
-    frame = read_table(path)
     template = getattr(model, "model", model)
+    frame = read_table(path, template.missing)
     template.set_params(verbose=verbose)
     if holdout == 0:
         model.fit(frame, source=path)

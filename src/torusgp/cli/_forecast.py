@@ -10,9 +10,11 @@ from torusgp.cli._options import (
     debug_option,
     decimal_option,
     json_option,
+    missing_option,
     quantiles_option,
     split_list,
     table_output_option,
+    to_missing,
 )
 from torusgp.cli._predict import encode, tell_rows, to_shown_digits, widest_interval
 from torusgp.storage.files import write_together
@@ -75,6 +77,7 @@ def add_forecast(app):
         seed: Annotated[int, typer.Option(min=0, help="Determines the paths.", metavar="NUMBER")] = 0,
         decimal: Annotated[str | None, decimal_option()] = None,
         date_format: Annotated[str | None, date_format_option()] = None,
+        missing: Annotated[str | None, missing_option()] = None,
         as_json: Annotated[bool, json_option()] = False,
         debug: Annotated[bool, debug_option()] = False,
     ):
@@ -92,6 +95,7 @@ def add_forecast(app):
                     seed=seed,
                     decimal=decimal,
                     date_format=date_format,
+                    missing=to_missing(missing),
                 )
             content = {"model": str(model), **facts, "rows": len(result), "interval": widest_interval(levels)}
             said = [
@@ -113,6 +117,7 @@ def forecast_file(
     seed=0,
     decimal=None,
     date_format=None,
+    missing=None,
 ):
     """Forecast with a model from a file, and write the result.
 
@@ -136,6 +141,8 @@ def forecast_file(
         Determines the paths.
     decimal, date_format : str, optional
         How numbers and times of the future are written; by default as the model was told.
+    missing : sequence of str, optional
+        Values that stand for nothing; by default those that the model was told.
 
     Returns
     -------
@@ -150,7 +157,7 @@ def forecast_file(
             raise ValueError(f"Cannot write {output}: its name has to end in {', '.join(_ENDINGS)}.")
         check_output(output, model, future)
     span, how = to_aggregate(aggregate)
-    fitted = load_tables(model).read_as(decimal=decimal, date_format=date_format)
+    fitted = load_tables(model).read_as(decimal=decimal, date_format=date_format, missing=missing)
     one = next(iter(fitted.models_.values())) if isinstance(fitted, PanelModel) else fitted
     forecast = fitted.forecast(horizon, future, quantiles)
     if span is not None:

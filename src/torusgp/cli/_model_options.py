@@ -3,7 +3,14 @@
 import inspect
 from typing import Annotated, get_type_hints
 
-from torusgp.cli._options import date_format_option, decimal_option, drop_missing_option, split_pair
+from torusgp.cli._options import (
+    date_format_option,
+    decimal_option,
+    drop_missing_option,
+    missing_option,
+    split_pair,
+    to_missing,
+)
 from torusgp.tables.models import TableModel
 
 
@@ -82,6 +89,7 @@ def model_options():
         ] = True,
         decimal: Annotated[str, decimal_option()] = "auto",
         date_format: Annotated[str, date_format_option()] = "auto",
+        missing: Annotated[str | None, missing_option()] = None,
         noise_column: Annotated[
             str | None,
             typer.Option(help="Column of known standard deviations of the target (error bars).", metavar="COLUMN"),
@@ -125,6 +133,7 @@ def model_options():
             whole_days=whole_days,
             decimal=decimal,
             date_format=date_format,
+            missing=to_missing(missing),
             noise=noise_column,
             likelihood=likelihood,
             exposure=exposure,

@@ -27,6 +27,32 @@ def drop_missing_option():
     return typer.Option("--drop-missing", help="Leave out rows that miss an input, instead of an error.")
 
 
+def missing_option():
+    """The option ``--missing``."""
+    import typer
+
+    return typer.Option(
+        help="Values that stand for nothing, with commas, such as 'NA,-999'; an empty field always does.",
+        metavar="VALUE,VALUE",
+    )
+
+
+def to_missing(text):
+    """Values of ``--missing``; None without it.
+
+    Examples
+    --------
+    >>> to_missing("NA, -999")
+    ['NA', '-999']
+    """
+    if text is None:
+        return None
+    values = [part.strip() for part in text.split(",") if part.strip()]
+    if not values:
+        raise ValueError(f"--missing needs values with commas between them, such as --missing NA,-999, got {text!r}.")
+    return values
+
+
 def decimal_option():
     """The option ``--decimal``."""
     import typer

@@ -16,9 +16,11 @@ from torusgp.cli._options import (
     decimal_option,
     drop_missing_option,
     json_option,
+    missing_option,
     quantiles_option,
     split_list,
     table_output_option,
+    to_missing,
 )
 from torusgp.storage.files import write_together
 from torusgp.tables.models import command_words, load_tables, quantile_name, to_plain
@@ -65,6 +67,7 @@ def add_predict(app):
         drop_missing: Annotated[bool, drop_missing_option()] = False,
         decimal: Annotated[str | None, decimal_option()] = None,
         date_format: Annotated[str | None, date_format_option()] = None,
+        missing: Annotated[str | None, missing_option()] = None,
         as_json: Annotated[bool, json_option()] = False,
         debug: Annotated[bool, debug_option()] = False,
     ):
@@ -80,6 +83,7 @@ def add_predict(app):
                     drop_missing,
                     decimal=decimal,
                     date_format=date_format,
+                    missing=to_missing(missing),
                 )
             interval = widest_interval(split_list(quantiles, "--quantiles"), prefix)
             content = {"model": str(model), "data": str(data), "rows": len(result), "scores": scores}
@@ -141,6 +145,7 @@ def predict_file(
     *,
     decimal=None,
     date_format=None,
+    missing=None,
 ):
     """Predict for the rows of a table file, and write the result.
 
@@ -162,6 +167,8 @@ def predict_file(
         Leave out rows that miss an input.
     decimal, date_format : str, optional
         How numbers and times are written; by default as the model was told.
+    missing : sequence of str, optional
+        Values that stand for nothing; by default those that the model was told.
 
     Returns
     -------
@@ -175,9 +182,10 @@ def predict_file(
         if not output.name.lower().endswith(_ENDINGS):
             raise ValueError(f"Cannot write {output}: its name has to end in {', '.join(_ENDINGS)}.")
         check_output(output, path, model)
-    fitted = load_tables(model).read_as(decimal=decimal, date_format=date_format, drop_missing=drop_missing)
+    told = {"decimal": decimal, "date_format": date_format, "missing": missing, "drop_missing": drop_missing}
+    fitted = load_tables(model).read_as(**told)
     template = getattr(fitted, "model", fitted)
-    frame = read_table(path)
+    frame = read_table(path, template.missing)
     result = to_shown_digits(fitted.predict(frame, quantiles, source=path)).add_prefix(prefix)
     clash = [name for name in result.columns if keep and name in frame.columns]
     if clash:

@@ -12,7 +12,9 @@ from torusgp.cli._options import (
     decimal_option,
     drop_missing_option,
     json_option,
+    missing_option,
     output_option,
+    to_missing,
 )
 from torusgp.libraries import require
 from torusgp.tables.models import TableModel, command_words
@@ -54,6 +56,7 @@ def add_report(app):
         drop_missing: Annotated[bool, drop_missing_option()] = False,
         decimal: Annotated[str | None, decimal_option()] = None,
         date_format: Annotated[str | None, date_format_option()] = None,
+        missing: Annotated[str | None, missing_option()] = None,
         as_json: Annotated[bool, json_option()] = False,
         debug: Annotated[bool, debug_option()] = False,
     ):
@@ -70,6 +73,7 @@ def add_report(app):
                     drop_missing=drop_missing,
                     decimal=decimal,
                     date_format=date_format,
+                    missing=to_missing(missing),
                 )
             if as_json:
                 names = {"model": str(model), "data": None if data is None else str(data), "output": str(place)}
@@ -79,7 +83,17 @@ def add_report(app):
 
 
 def report_file(
-    model, output, path=None, *, new=None, title=None, unit=None, drop_missing=False, decimal=None, date_format=None
+    model,
+    output,
+    path=None,
+    *,
+    new=None,
+    title=None,
+    unit=None,
+    drop_missing=False,
+    decimal=None,
+    date_format=None,
+    missing=None,
 ):
     """Write a page about the file of a table model.
 
@@ -101,6 +115,8 @@ def report_file(
         Leave out rows that miss an input.
     decimal, date_format : str, optional
         How numbers and times of the table are written; by default as the model was told.
+    missing : sequence of str, optional
+        Values that stand for nothing; by default those that the model was told.
 
     Returns
     -------
@@ -112,8 +128,8 @@ def report_file(
     check_output(output, model, path)
     require("jinja2", "report", "A report needs")
     table = TableModel.load(model).set_params(drop_missing=drop_missing)
-    table.read_as(decimal=decimal, date_format=date_format)
+    table.read_as(decimal=decimal, date_format=date_format, missing=missing)
     if unit is not None:
         table.set_params(unit=unit)
-    frame = None if path is None else read_table(path)
+    frame = None if path is None else read_table(path, table.missing)
     return write_page(table, output, frame, new_rows=new, title=title, source=path)

@@ -70,7 +70,7 @@ def test_several_files_with_columns_in_any_order(tmp_path):
 
 def test_the_line_is_that_of_its_file(tmp_path):
     (tmp_path / "0.csv").write_text("x,y\n1,2\n3,4\n")
-    (tmp_path / "1.csv").write_text("x,y\n1,2\n3,nan\n")
+    (tmp_path / "1.csv").write_text("x,y\n1,2\n3,\n")
     with pytest.raises(SourceError, match=r"1.csv \(chunk 1\), line 3: y is nan"):
         list(CsvSource([tmp_path / "0.csv", tmp_path / "1.csv"], "y").chunks())
 
@@ -88,7 +88,7 @@ def test_the_line_is_that_of_its_file(tmp_path):
         (b"x,y\n1,2,3\n", r"rows.csv, line 2: 3 value\(s\), but the first line names 2"),
         (b"x,y\n1,a\n", "rows.csv, line 2: 'a' in column 'y' is not a number"),
         (b"x,y\n1,\n", r"rows.csv \(chunk 0\), line 2: y is nan"),
-        (b"x,y\n1,NA\n", r"rows.csv \(chunk 0\), line 2: y is nan"),
+        (b"x,y\n1,NA\n", "rows.csv, line 2: 'NA' in column 'y' is not a number"),
         (b"x,y\n1,inf\n", "rows.csv, line 2: inf in column 'y' is infinite"),
     ],
 )

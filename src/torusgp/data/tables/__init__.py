@@ -8,7 +8,7 @@ pandas and pyarrow are imported when a file is read; install them with ``pip ins
 """
 
 from torusgp.data.tables._columns import AUTO, checked_column, complete_rows
-from torusgp.data.tables._errors import TableError, did_you_mean, one_line, short
+from torusgp.data.tables._errors import NotNumbersError, TableError, did_you_mean, one_line, short
 from torusgp.data.tables._files import (
     PARQUET_SUFFIXES,
     as_written,
@@ -18,6 +18,7 @@ from torusgp.data.tables._files import (
     read_without_loss,
     to_text_file,
 )
+from torusgp.data.tables._missing import check_missing, looks_missing, without_marks
 from torusgp.data.tables._numbers import check_decimal, comma_column, holds_numbers, numeric_column
 from torusgp.data.tables._text import TEXT_SUFFIXES, TextFile, import_pandas, is_text
 
@@ -25,10 +26,12 @@ __all__ = [
     "AUTO",
     "PARQUET_SUFFIXES",
     "TEXT_SUFFIXES",
+    "NotNumbersError",
     "TableError",
     "TextFile",
     "as_written",
     "check_decimal",
+    "check_missing",
     "checked_column",
     "comma_column",
     "complete_rows",
@@ -36,6 +39,7 @@ __all__ = [
     "holds_numbers",
     "import_pandas",
     "is_text",
+    "looks_missing",
     "numeric_column",
     "one_line",
     "place_of_row",
@@ -44,4 +48,5 @@ __all__ = [
     "read_without_loss",
     "short",
     "to_text_file",
+    "without_marks",
 ]

@@ -4,7 +4,7 @@ import numpy as np
 
 from torusgp.data.tables._errors import TableError, did_you_mean
 from torusgp.data.tables._files import place_of_row
-from torusgp.data.tables._text import is_text
+from torusgp.data.tables._text import is_number, is_text
 
 AUTO = "auto"  # how values are written is not said
 _MAX_COLUMNS = 12  # of a table that an error shows
@@ -52,15 +52,6 @@ def checked_column(frame, name, path):
     if column.isna().all():
         raise TableError(f"Column {name!r} of {path} is empty: no row has a value in it.")
     return column
-
-
-def is_number(text):
-    """Whether Python reads a text as a number."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _listed(names):

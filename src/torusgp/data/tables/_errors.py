@@ -11,6 +11,28 @@ class TableError(ValueError):
     """A table file is not as it has to be; the message is one line that names the file and the place in it."""
 
 
+class NotNumbersError(TableError):
+    """A column of numbers has other values.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong with the first of them.
+    values : pandas.Series
+        All of them.
+    """
+
+    def __init__(self, message, values):
+        super().__init__(message)
+        self.values = values
+
+    @property
+    def words(self):
+        """Different values that are text without a digit: they may stand for numbers that are missing."""
+        found = dict.fromkeys(one.strip() for one in self.values if isinstance(one, str))
+        return [one for one in found if one and not any(sign.isdigit() for sign in one)]
+
+
 def did_you_mean(name, names):
     """A question that names the nearest of the names there are; empty if none is near."""
     folded = {one.casefold(): one for one in names}

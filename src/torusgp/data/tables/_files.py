@@ -3,13 +3,14 @@
 from pathlib import Path
 
 from torusgp.data.tables._errors import TableError, did_you_mean, one_line
+from torusgp.data.tables._missing import check_missing, without_marks
 from torusgp.data.tables._text import TEXT_SUFFIXES, TextFile, import_pandas, is_text
 from torusgp.libraries import require
 
 PARQUET_SUFFIXES = (".parquet", ".pq")
 
 
-def read_table(path):
+def read_table(path, missing=None):
     r"""Read a table file.
 
     Parameters
@@ -17,7 +18,10 @@ def read_table(path):
     path : str or Path
         A file that ends in ``.csv``, ``.tsv`` or ``.txt``, which may be compressed (``.csv.gz``), or in ``.parquet``.
         Text is UTF-8, its first line names the columns, and comma, semicolon, tab or bar parts them: the one that makes
-        most. Numbers with decimal commas stay text; ``numeric_column`` reads them.
+        most. Numbers with decimal commas stay text; ``numeric_column`` reads them. Empty fields are missing, and
+        nothing else: "NA" is text.
+    missing : None, str, number or sequence of these, optional
+        Other values that stand for nothing, such as ``["NA", -999]``.
 
     Returns
     -------
@@ -42,12 +46,13 @@ def read_table(path):
     import_pandas()
     try:
         _check_file(path)
-        frame = TextFile(path).frame() if is_text(path) else _read_parquet(path)
+        marks = check_missing(missing)
+        frame = TextFile(path).frame(na_values=["", *marks]) if is_text(path) else _read_parquet(path)
     except OSError as error:
         raise TableError(f"{path} cannot be read: {one_line(error.strerror or error)}.") from error
     if not len(frame):
         raise TableError(f"{path} has no rows: it names {len(frame.columns)} column(s), and nothing follows.")
-    return frame
+    return without_marks(frame, marks)
 
 
 def to_text_file(path):
@@ -61,8 +66,9 @@ def place_of_row(row, path):
 
 
 def as_written(frame, name, path):
-    """A column of a text file as text, though it looks like numbers."""
-    return to_text_file(path).as_written(usecols=[name])[name].loc[frame.index].astype(object)
+    """A column of a text file as text, though it looks like numbers; missing where the table misses it."""
+    texts = to_text_file(path).as_written(usecols=[name])[name].loc[frame.index].astype(object)
+    return texts.where(frame[name].notna(), None)
 
 
 def is_comma_separated(path):
@@ -98,7 +104,7 @@ def _read_parquet(path, **options):
 def read_as_written(frame, path):
     """All columns of a file to be written again: of text as text, of Parquet with its own types."""
     if is_text(path):
-        return TextFile(path).as_written(keep_default_na=False).loc[frame.index]
+        return TextFile(path).as_written(na_values=None).loc[frame.index]
     if Path(path).suffix.lower() in PARQUET_SUFFIXES:
         return _read_parquet(path, types_mapper=import_pandas().ArrowDtype).loc[frame.index]
     return frame

@@ -4,10 +4,11 @@ import re
 
 import numpy as np
 
-from torusgp.data.tables._columns import AUTO, checked_column, is_number
-from torusgp.data.tables._errors import TableError, short
+from torusgp.data.tables._columns import AUTO, checked_column
+from torusgp.data.tables._errors import NotNumbersError, TableError, short
 from torusgp.data.tables._files import as_written, is_comma_separated, place_of_row
-from torusgp.data.tables._text import import_pandas, is_text
+from torusgp.data.tables._missing import looks_missing
+from torusgp.data.tables._text import import_pandas, is_number, is_text
 
 _COMMA_NUMBER = re.compile(r"\s*[+-]?(?:\d+(?:,\d*)?|,\d+)(?:[eE][+-]?\d+)?\s*", re.ASCII)
 _LIKE_GROUPS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*", re.ASCII)  # 1,234 may be a number of four digits
@@ -89,7 +90,9 @@ def holds_numbers(frame, name):
     """
     if name not in frame.columns or not frame[name].notna().any():
         return False
-    first = frame[name].dropna().iloc[0]
+    values = frame[name].dropna()
+    others = values[~looks_missing(values)]
+    first = (others if len(others) else values).iloc[0]
     return frame[name].dtype.kind in "iuf" or (isinstance(first, str) and is_number(first.replace(",", ".")))
 
 
@@ -122,10 +125,12 @@ def _with_commas(frame, name, path, decimal, numbers):
         value = column[strange].iloc[0]
         marks = " Leave out marks between thousands." if _GROUPED.fullmatch(str(value)) else ""
         others = f" {strange.sum()} values of this column are not." if strange.sum() > 1 else ""
-        refused, reason = strange, f"is not a number.{others}{marks}"
-    else:
-        points = texts.str.contains(".", regex=False)
-        refused, reason = _objection(frame, path, decimal, texts, commas, points)
+        place = place_of_row(column[strange].index[0], path)
+        raise NotNumbersError(
+            f"{place}: {short(value)} in column {name!r} is not a number.{others}{marks}", column[strange]
+        )
+    points = texts.str.contains(".", regex=False)
+    refused, reason = _objection(frame, path, decimal, texts, commas, points)
     if refused is not None:
         row = refused.index[np.argmax(refused)]
         raise TableError(f"{place_of_row(row, path)}: {short(column[row])} in column {name!r} {reason}")

@@ -21,12 +21,22 @@ TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
 COMPRESSIONS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}  # and .zst, by pyarrow
 _ZSTANDARD = ".zst"
 _DELIMITERS = "\t;|,"  # where two part as many names, the one that is less common in names
+_EMPTY_ALONE = {"keep_default_na": False, "na_values": [""]}  # what "NA" means, nobody but its author knows
 _LONGEST_VALUE = 2**17  # characters; a longer one in quotes is a quotation mark left open
 
 
 def import_pandas() -> Any:
     """pandas, or an error that says how to install it."""
     return require("pandas", "io", "Tables need")
+
+
+def is_number(text: str) -> bool:
+    """Whether Python reads a text as a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def is_text(path: Any) -> bool:
@@ -127,7 +137,7 @@ class TextFile:
                     header=None,
                     index_col=False,
                     low_memory=False,  # one type for all of a column
-                    **options,
+                    **(_EMPTY_ALONE | options),
                 )
             except pandas.errors.EmptyDataError:
                 return pandas.DataFrame(columns=self.names)

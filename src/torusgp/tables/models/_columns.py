@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from torusgp.tables.reading import TableError, holds_numbers, is_unix_time, numeric_column
+from torusgp.tables.reading import TableError, holds_numbers, is_unix_time, looks_missing, numeric_column
 from torusgp.tables.times import read_times
 
 MOST_LEVELS = 50  # of a category that nobody named: each multiplies the components of its partners
@@ -58,7 +58,10 @@ def column_kind(frame: Any, name: str, source: Any, decimal: str = "auto", date_
     if not len(values):
         return ColumnKind("unused", "it is empty")
     kind = values.dtype.kind
-    if kind == "M" or is_unix_time(values, name) or (kind not in "biuf" and _is_time(values.iloc[0], date_format)):
+    likely = looks_missing(values)
+    others = values[~likely]
+    first = (others if len(others) else values).iloc[0]
+    if kind == "M" or is_unix_time(values, name) or (kind not in "biuf" and _is_time(first, date_format)):
         return ColumnKind("time")
     n_levels = values.nunique()
     if n_levels == 1 and kind in "OTU" and len(values) < len(frame):
@@ -69,7 +72,10 @@ def column_kind(frame: Any, name: str, source: Any, decimal: str = "auto", date_
         return ColumnKind("unused", "it has durations; write them as numbers")
     if kind == "b" or (kind in "iuf" and n_levels == 2):
         return ColumnKind("category")
-    if kind in "iuf" or (holds_numbers(frame, name) and _is_number(frame, name, source, decimal)):
+    # with what may stand for nothing, numbers of two values are a category, as they are without
+    is_plain = not likely.any() or others.nunique() > 2
+    others = frame if not likely.any() else frame.assign(**{name: others})
+    if kind in "iuf" or (is_plain and holds_numbers(others, name) and _is_number(others, name, source, decimal)):
         return ColumnKind("number")
     if n_levels > MOST_LEVELS:
         return ColumnKind("unused", f"it has {n_levels:,} different values, too many for a category")

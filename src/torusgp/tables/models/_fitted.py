@@ -44,6 +44,7 @@ class FittedTable(BaseEstimator):
     likelihood: Any
     noise: str | None
     exposure: str | None
+    missing: Any
     drop_missing: bool
     unit: str
     model_: TorusGPRegressor
@@ -79,7 +80,7 @@ class FittedTable(BaseEstimator):
         import pandas
 
         names = quantile_names(quantiles)
-        frame, source = to_table(frame, source)
+        frame, source = to_table(frame, source, self.missing)
         rows, complete = self._read_inputs(frame, source)
         predicted = predict_rows(self, rows, quantiles)
         values = {"mean": predicted.mean, "std": predicted.std, **dict(zip(names, predicted.shown.T, strict=True))}
@@ -125,7 +126,7 @@ class FittedTable(BaseEstimator):
         -------
         Scores
         """
-        frame, source = to_table(frame, source)
+        frame, source = to_table(frame, source, self.missing)
         return self._score(self._read_targets(frame, source), f"of {source}")
 
     def _score(self, rows, words, **others):
@@ -174,7 +175,7 @@ class FittedTable(BaseEstimator):
         Backtest
         """
         table = clone(self)
-        rows = table._read(*to_table(frame, source))
+        rows = table._read(*to_table(frame, source, self.missing))
         return backtest_rows(table, rows, horizon, origins, every, refit, quantiles, n_jobs)
 
     @property
@@ -202,7 +203,7 @@ class FittedTable(BaseEstimator):
         X : pandas.DataFrame
         y : ndarray
         """
-        frame, source = to_table(frame, source)
+        frame, source = to_table(frame, source, self.missing)
         rows = self._read_targets(frame, source)
         return rows.X, rows.y
 
@@ -249,22 +250,23 @@ class FittedTable(BaseEstimator):
             check_order(order, self.timeline_, source)
         return order
 
-    def read_as(self, *, decimal=None, date_format=None, drop_missing=None):
+    def read_as(self, *, decimal=None, date_format=None, missing=None, drop_missing=None):
         """Read the tables that follow in another way than those that were fitted.
 
         Parameters
         ----------
-        decimal, date_format, drop_missing : optional
+        decimal, date_format, missing, drop_missing : optional
             See :class:`TableModel`; by default as before.
 
         Returns
         -------
         self
         """
-        given = {"decimal": decimal, "date_format": date_format, "drop_missing": drop_missing}
+        written = {"decimal": decimal, "date_format": date_format}
+        given = {**written, "missing": missing, "drop_missing": drop_missing}
         changes = {name: value for name, value in given.items() if value is not None}
         check_reading(**{name: changes.get(name, getattr(self, name)) for name in given})
-        self.inputs_ = replace(self.inputs_, **{name: one for name, one in changes.items() if name != "drop_missing"})
+        self.inputs_ = replace(self.inputs_, **{name: one for name, one in changes.items() if name in written})
         return self.set_params(**changes)
 
     # What was learned --------------------------------------------------------------------------------------------

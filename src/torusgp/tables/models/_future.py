@@ -49,7 +49,7 @@ def future_table(table, horizon, future, source=TABLE):
         times = timeline.after(horizon)
         _tell_closed(timeline, horizon)
         return pandas.DataFrame({timeline.column: times.array}), times, TABLE
-    frame, source = to_table(future, source)
+    frame, source = to_table(future, source, table.missing)
     frame = numbered(frame, source)
     absent = [name for name in [timeline.column, *needed] if name not in frame.columns]
     if absent:

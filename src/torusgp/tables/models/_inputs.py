@@ -21,6 +21,7 @@ from torusgp.tables.models._terms import (
 from torusgp.tables.models._time_axis import TimeAxis
 from torusgp.tables.models._words import word
 from torusgp.tables.reading import (
+    NotNumbersError,
     TableError,
     check_zone,
     holds_numbers,
@@ -33,6 +34,7 @@ from torusgp.tables.reading import (
 from torusgp.tables.times import read_times
 
 TABLE = "the table"  # where rows come from that were not read from a file
+_MOST_MARKS = 3  # of values that may stand for nothing, in an error
 EMPTY = "(empty)"  # level of fields without a value
 
 
@@ -256,7 +258,15 @@ class TableInputs:
 
     def read_numbers(self, frame, column, source):
         """A column of numbers, written as the model reads them."""
-        return numeric_column(frame, column, source, self.decimal)
+        try:
+            return numeric_column(frame, column, source, self.decimal)
+        except NotNumbersError as error:
+            if not error.words:
+                raise
+            marks = f"{error.words[0]!r} stands for nothing" if len(error.words) == 1 else "they stand for nothing"
+            named = error.words[:_MOST_MARKS]
+            hint = f"If {marks}, say so: {word('missing', named, ','.join(named))}."
+            raise NotNumbersError(f"{error} {hint}", error.values) from error
 
     def read_order(self, frame, source, columns=()):
         """Column that orders the rows, as times or numbers; None if there is none.

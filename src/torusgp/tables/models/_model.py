@@ -96,6 +96,9 @@ class TableModel(FittedTable):
     date_format : str, default="auto"
         How times that are text are written, such as ``%d/%m/%Y %H:%M``. "auto" reads ISO 8601 and dates with dots, such
         as 31.01.2024, whose day comes first.
+    missing : str, number or sequence of these, optional
+        Values that stand for nothing, such as ``["NA", -999]``. An empty field of a file, None and not a number always
+        do, and no other value by itself: "NA" is a level of a category like any other, and an error among numbers.
     noise : str, optional
         Column of known standard deviations of the target, such as error bars: positive numbers. They decide how much
         each row counts. Their common factor is learned, since error bars are often too small or too large alike: the
@@ -198,6 +201,7 @@ class TableModel(FittedTable):
         whole_days=True,
         decimal="auto",
         date_format="auto",
+        missing=None,
         noise=None,
         likelihood="normal",
         exposure=None,
@@ -221,6 +225,7 @@ class TableModel(FittedTable):
         self.whole_days = whole_days
         self.decimal = decimal
         self.date_format = date_format
+        self.missing = missing
         self.noise = noise
         self.likelihood = likelihood
         self.exposure = exposure
@@ -249,7 +254,7 @@ class TableModel(FittedTable):
         self
         """
         with _restored_on_failure(self):
-            frame, source = to_table(frame, source)
+            frame, source = to_table(frame, source, self.missing)
             rows = self._read(frame, source)
             self.scores_, self.evaluation_, self.is_refitted_ = None, None, False
             with kept_warnings() as told:
@@ -284,7 +289,7 @@ class TableModel(FittedTable):
         """
         check_flag(refit, "refit")
         with _restored_on_failure(self):
-            frame, source = to_table(frame, source)
+            frame, source = to_table(frame, source, self.missing)
             rows = self._read(frame, source)
             repeats = None if rows.order is not None else repeats_of(self, rows)
             held, words = hold_out(len(rows.y), rows.order, holdout, start, random_state, repeats)

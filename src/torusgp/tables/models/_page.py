@@ -28,7 +28,7 @@ def write_page(table, path, frame=None, *, new_rows=None, title=None, source=Non
     check_places([path])
     summary, record = table.summary(), table.record_
     if frame is not None:
-        frame, source = to_table(frame, source)
+        frame, source = to_table(frame, source, table.missing)
         summary, record = _compared(table, frame, source, new_rows)
     found = Findings.from_summary(summary, table.unit)
     subject = Subject(

@@ -71,7 +71,7 @@ class PanelModel(BaseEstimator):
         return self._fit_each(frame, source, options)
 
     def _fit_each(self, frame, source, options):
-        frame, source = to_table(frame, source)
+        frame, source = to_table(frame, source, self.model.missing)
         if not isinstance(self.by, str):
             raise ValueError(f"by must be the name of a column, got {self.by!r}.")
         if not (isinstance(self.n_jobs, int) and self.n_jobs == -1):
@@ -116,7 +116,7 @@ class PanelModel(BaseEstimator):
         """Predict the target for the rows of a table, by the models of their levels; see :meth:`TableModel.predict`."""
         import pandas
 
-        frame, source = to_table(frame, source)
+        frame, source = to_table(frame, source, self.model.missing)
         parts = self._known_parts(frame, source)
         found = [self.models_[level].predict(part, quantiles, source=source) for level, part in parts.items()]
         order = pandas.Series(np.arange(len(frame)), index=frame.index)
@@ -134,7 +134,7 @@ class PanelModel(BaseEstimator):
         if future is None:
             found = {level: one.forecast(horizon, None, quantiles) for level, one in self.models_.items()}
             return PanelForecast(self.by, found)
-        frame, source = to_table(future, source)
+        frame, source = to_table(future, source, self.model.missing)
         is_common = self.by not in frame.columns  # such as the weather
         parts = dict.fromkeys(self.models_, frame) if is_common else self._known_parts(frame, source)
         found = {k: self.models_[k].forecast(horizon, part, quantiles, source=source) for k, part in parts.items()}
@@ -147,7 +147,7 @@ class PanelModel(BaseEstimator):
         -------
         dict of str to Scores
         """
-        frame, source = to_table(frame, source)
+        frame, source = to_table(frame, source, self.model.missing)
         parts = self._known_parts(frame, source)
         return {level: self.models_[level].evaluate(part, source=source) for level, part in parts.items()}
 

@@ -3,21 +3,22 @@
 from collections.abc import Sequence, Set
 
 from torusgp.checks import check_count, check_flag, check_verbose
-from torusgp.data.tables import check_decimal
+from torusgp.data.tables import check_decimal, check_missing
 from torusgp.fitting.likelihoods import check_likelihood
 
 
-def check_reading(decimal, date_format, drop_missing):
+def check_reading(decimal, date_format, missing, drop_missing):
     """Raise if it is not right how tables are to be read."""
     check_decimal(decimal)
     if not isinstance(date_format, str):
         raise ValueError(f"date_format must be 'auto' or text such as '%d/%m/%Y %H:%M', got {date_format!r}.")
+    check_missing(missing)
     check_flag(drop_missing, "drop_missing")
 
 
 def check_options(table):
     """Raise if a parameter of a model of a table is wrong, whatever the inputs are."""
-    check_reading(table.decimal, table.date_format, table.drop_missing)
+    check_reading(table.decimal, table.date_format, table.missing, table.drop_missing)
     check_flag(table.whole_days, "whole_days")
     check_verbose(table.verbose)
     if not isinstance(table.target, str) or not table.target:

@@ -11,7 +11,8 @@ from torusgp.tables.models._holdout import TOGETHER
 from torusgp.tables.models._repeats import Repeats, repeated_times
 from torusgp.tables.models._rows import numbered
 from torusgp.tables.models._terms import category_inputs
-from torusgp.tables.reading import place_of_row
+from torusgp.tables.models._words import word
+from torusgp.tables.reading import looks_missing, place_of_row
 from torusgp.views.findings import NOTE, PROBLEM, Finding
 from torusgp.views.numbers import count, listed, number, percent
 
@@ -59,6 +60,7 @@ def describe_data(table, frame, rows):
     else:
         findings += _of_repeats(repeats_of(table, rows), table, data, rows.source)
     findings += _of_zeros(rows, data, table.target)
+    findings += _of_marks(rows.X[category_inputs(table.inputs_.model)])
     if table.n_dropped_:
         n_rows = len(rows.y) + table.n_dropped_
         miss = "misses a value and was" if table.n_dropped_ == 1 else "miss a value and were"
@@ -146,6 +148,18 @@ def _of_duplicates(rows, data, frame):
     data["duplicates"] = int(inputs.duplicated().sum())  # rows of one moment that inputs tell apart are none
     text = repeated_times(frame, rows.order.sort_index(), rows.source) if data["duplicates"] else None
     return [] if text is None else [Finding(PROBLEM, "data", text)]
+
+
+def _of_marks(levels):
+    """Levels of categories that may stand for missing values, which they do only if somebody says so."""
+    findings = []
+    for name in levels:
+        counts = levels[name][looks_missing(levels[name])].value_counts()
+        if len(counts):
+            told = listed(f"{level!r} in {count(number_of, 'row')}" for level, number_of in counts.items())
+            hint = f"If that stands for nothing, say so: {word('missing', list(counts.index), ','.join(counts.index))}."
+            findings.append(Finding(NOTE, "data", f"{name} is {told}, a level like any other. {hint}"))
+    return findings
 
 
 def _of_zeros(rows, data, target):

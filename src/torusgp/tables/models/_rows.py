@@ -9,7 +9,7 @@ import numpy as np
 from torusgp.data.tables import import_pandas
 from torusgp.tables.models._inputs import TABLE
 from torusgp.tables.models._words import word
-from torusgp.tables.reading import TableError, check_zone, complete_rows, place_of_row, read_table
+from torusgp.tables.reading import TableError, check_zone, complete_rows, place_of_row, read_table, without_marks
 
 
 @dataclass(frozen=True)
@@ -59,15 +59,15 @@ def row_times(inputs, order):
     return (times.to_numpy() - np.datetime64("1970-01-01")) / np.timedelta64(1, "D")
 
 
-def to_table(frame, source):
-    """A table and where it comes from; it is read if it is a file."""
+def to_table(frame, source, missing=None):
+    """A table, empty where values stand for nothing, and where it comes from; it is read if it is a file."""
     if isinstance(frame, str | Path):
-        return read_table(frame), frame
+        return read_table(frame, missing), frame
     if hasattr(frame, "to_pandas"):  # of polars or Arrow; times keep their zones
         frame = frame.to_pandas()
     if not isinstance(frame, import_pandas().DataFrame):
         raise TypeError(f"A table must be a pandas DataFrame or the name of a file, got {type(frame).__name__}.")
-    return frame, source
+    return without_marks(frame, missing), source
 
 
 def numbered(frame, source):

@@ -19,6 +19,7 @@ _WORDS = {
         '--terms "circle({0}, auto) + circle({0}, auto)"',
     ),
     "drop_missing": ("drop_missing=True", "--drop-missing"),
+    "missing": ("missing={0!r}", '--missing "{1}"'),
     "horizon": ("horizon={0!r}", "--horizon {0}"),
     "origins": ("origins={0}", "--origins {0}"),
     "future": ("future=...", "--future FILE"),

@@ -8,15 +8,18 @@ pandas and pyarrow are imported when a file is read; install them with ``pip ins
 """
 
 from torusgp.data.tables import (
+    NotNumbersError,
     TableError,
     complete_rows,
     did_you_mean,
     holds_numbers,
+    looks_missing,
     numeric_column,
     place_of_row,
     read_as_written,
     read_table,
     read_without_loss,
+    without_marks,
 )
 from torusgp.tables.reading._layout import TextLayout, text_layout
 from torusgp.tables.reading._levels import level_column, to_level
@@ -24,6 +27,7 @@ from torusgp.tables.reading._moments import check_zone, to_moment, to_zone, zone
 from torusgp.tables.reading._times import is_unix_time, time_column
 
 __all__ = [
+    "NotNumbersError",
     "TableError",
     "TextLayout",
     "check_zone",
@@ -32,6 +36,7 @@ __all__ = [
     "holds_numbers",
     "is_unix_time",
     "level_column",
+    "looks_missing",
     "numeric_column",
     "place_of_row",
     "read_as_written",
@@ -42,5 +47,6 @@ __all__ = [
     "to_level",
     "to_moment",
     "to_zone",
+    "without_marks",
     "zone_name",
 ]

@@ -167,12 +167,22 @@ def _formatted_times(frame, name, path, date_format):
         except ValueError:
             raise TableError(
                 f"{place_of_row(row, path)}, column {name!r}: {short(value)} is not a time as {date_format!r} writes "
-                "it (--date-format)."
+                "it (--date-format){_missing_hint(value)}."
             ) from None
     return pandas.Series(times, index=column.index, dtype=object)
 
 
+def _missing_hint(value):
+    """What to do if a value that is no time stands for one that is missing."""
+    if not isinstance(value, str) or any(sign.isdigit() for sign in value):
+        return ""
+    mark = value.strip()
+    return f"; if it stands for a missing time, say so, with --missing {mark!r} (in Python missing=[{mark!r}])"
+
+
 def _date_hint(value):
+    if _missing_hint(value):
+        return _missing_hint(value)
     if isinstance(value, str) and value.count("/") == 2:
         return (
             '; or say which number is the day, with --date-format "%d/%m/%Y" or "%m/%d/%Y" (followed by " %H:%M" if '
