@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from numbers import Real
 from typing import Any
 
+import numpy as np
+
 from torusgp.data.tables._text import is_number
 
 # How programs write that a value is not there. In files of this package's users they may as well be levels: Namibia, a
@@ -67,7 +69,8 @@ def without_marks(frame: Any, missing: Any) -> Any:
     def stands_for_nothing(value: Any) -> bool:
         if isinstance(value, str):
             return value.strip() in texts or (is_number(value) and float(value) in numbers)
-        return isinstance(value, Real) and not isinstance(value, bool) and float(value) in numbers
+        is_number_itself = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        return is_number_itself and value in numbers
 
     changed = {}
     for name in frame.columns:
