@@ -47,7 +47,7 @@ class FittedAttributes:
     def set_fit(self, fit: Fit) -> None:
         """Take over what a fitter found."""
         self._fit = fit
-        self._outcome = Preliminary(fit.model, fit.learned, fit.nyquist, fit.period_std, fit.search)
+        self._outcome = Preliminary(fit.model, fit.learned, fit.period_std, fit.search)
         self.statistics_ = fit.fitted.statistics
         if fit.search is not None:
             self.period_search_ = fit.search

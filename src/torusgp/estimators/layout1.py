@@ -96,7 +96,7 @@ def outcome(content: dict[str, Any], arrays: dict[str, Any], period: Any) -> Pre
         NOISE: Parameter.make(arrays["noise_variance"], (1e-8 * spread, 10 * spread), "noise_variance" in learn),
     }
     learned = Learned(Parameters(entries, period), index_set, np.nan)
-    return Preliminary(model, learned, arrays.get("nyquist"), _std(arrays.get("period_std")))
+    return Preliminary(model, learned, _std(arrays.get("period_std")))
 
 
 def _std(values: Any) -> Any:
@@ -121,7 +121,7 @@ def fit(content: dict[str, Any], arrays: dict[str, Any], compute: Compute) -> Fi
     )
     trend = {name[6:]: array for name, array in arrays.items() if name.startswith("trend_")}
     fitted = FittedWithTrend(*common, trend=Trend.from_arrays(trend)) if trend else FittedTorusGP(*common)
-    return Fit(found.model, fitted, found.learned, found.nyquist, found.period_std)
+    return Fit(found.model, fitted, found.learned, found.period_std)
 
 
 @dataclass(frozen=True)

@@ -43,5 +43,7 @@ def lay_out(model: Any, sample: Any, names: Any, y_ndim: int, margin: float, mor
     model.n_features_in_ = sample.X.shape[1]
     model.y_ndim_ = y_ndim
     everywhere = sample.X if more is None else np.concatenate([sample.X, more])
-    fitter = make_fitter(model, model.resolve(everywhere, margin), more is None and model.noise_kernel is None)
+    resolved = model.resolve(everywhere, margin)
+    resolved = resolved if more is None else resolved.without_grids()
+    fitter = make_fitter(model, resolved, more is None and model.noise_kernel is None)
     return fitter, rows_of_chunk(sample, fitter.layout)

@@ -377,7 +377,9 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         else:
             checked = Rows(seen.X[:0], np.empty((0, seen.gradient.shape[2])))
         everywhere = checked.X if seen is None else np.concatenate([checked.X, seen.X])
-        fitter = make_fitter(self, self.resolve(everywhere, family=family), not observed.is_given)
+        resolved = self.resolve(everywhere, family=family)
+        resolved = resolved.without_grids() if observed.is_given else resolved
+        fitter = make_fitter(self, resolved, not observed.is_given)
         check_used(checked.X, fitter.model)
         coordinates, plain = fitter.layout(checked.X)
         laid = None if seen is None else lay_gradient_rows(seen, fitter.model)

@@ -65,7 +65,6 @@ class ARFitter(Fitter):
                 settings,
                 spread_of_rows(series.rows, self.model, settings),
                 len(series.rows),
-                outcome.nyquist,
             )
             start = problem.start(outcome.learned.parameters.period)
             if "noise_variance" not in settings.learn:

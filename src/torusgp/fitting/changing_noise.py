@@ -209,7 +209,7 @@ def _fit_scaled(fitter: Fitter, before: Fit, passes: RowPasses, sample: Rows, sc
     derived = DerivedPasses(passes, scaled)
     if isinstance(fitter, LatentFitter):
         return fitter.fit_passes(derived, sample, False, progress_of(before))
-    outcome = Preliminary(fitter.model, before.learned, before.nyquist)
+    outcome = Preliminary(fitter.model, before.learned)
     empty = before.fitted.statistics.empty()
     if first:
         empty = fitter.empty_statistics(outcome, passes.n_rows, 1)

@@ -188,7 +188,7 @@ class CorrelatedFitter(Fitter):
         if settings.index_set == "learned":
             settings = replace(settings, index_set=outcome.learned.index_set)
         spread = spread_of_rows(series.rows, self.model, settings)
-        return Problem(self.model, settings, spread, len(series.rows), outcome.nyquist)
+        return Problem(self.model, settings, spread, len(series.rows))
 
     def _source(self, series: Series, outcome: Preliminary) -> RowSource:
         """Sums over the rows; a pool of moments reaches beyond a set by itself."""

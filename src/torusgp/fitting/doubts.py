@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from torusgp.engine.backends import TRANSFORMS
@@ -21,9 +20,7 @@ from torusgp.kernels.torus import Torus
 _ENOUGH_TO_TELL = 20  # rows from which a fit should show something
 
 
-def warn_of_fit(
-    fitted: FittedTorusGP, learned: Learned, settings: Settings, nyquist: NDArray[np.float64] | None
-) -> None:
+def warn_of_fit(fitted: FittedTorusGP, learned: Learned, settings: Settings) -> None:
     """Warn of what may be wrong with a fit.
 
     Parameters
@@ -34,8 +31,6 @@ def warn_of_fit(
         What the search for it has to say.
     settings : Settings
         What was asked for.
-    nyquist : ndarray of shape (dimension,) or None
-        Highest frequencies that a grid can show, where a period is not given.
     """
     gain = _gain_over_constant(fitted, settings)
     if gain < MIN_GAIN:
@@ -55,7 +50,7 @@ def warn_of_fit(
             "length_scale_bounds.",
             ConvergenceWarning,
         )
-    elif _needs_more_components(fitted, settings, nyquist):
+    elif _needs_more_components(fitted, settings):
         advise(
             f"The {fitted.n_fourier} components leave out {fitted.truncation_error:.2g} of the signal variance, which "
             "is not small against the noise: standard deviations are too small where data are few. Raise "
@@ -94,7 +89,7 @@ def _left_over_message(torus: Torus, learned: Learned) -> str:
     )
 
 
-def _needs_more_components(fitted: FittedTorusGP, settings: Settings, nyquist: NDArray[np.float64] | None) -> bool:
+def _needs_more_components(fitted: FittedTorusGP, settings: Settings) -> bool:
     """Whether a given number of components was too small; what a grid cannot show needs no more of them."""
     n_components = settings.n_components
     if "learned" in (settings.index_set, fitted.index_set.name):  # what the prior leaves out was left out by the data
@@ -104,7 +99,7 @@ def _needs_more_components(fitted: FittedTorusGP, settings: Settings, nyquist: N
     small = fitted.prior.is_below_noise(fitted.parameters, fitted.index_set, 0.1)
     if n_components == "auto" or small:
         return False
-    return nyquist is None or fitted.n_fourier >= int(n_components) - 1
+    return not fitted.prior.limited or fitted.n_fourier >= int(n_components) - 1
 
 
 def _gain_over_constant(fitted: FittedTorusGP, settings: Settings) -> float:

@@ -41,6 +41,8 @@ def model_to_json(model: Model) -> dict[str, Any]:
                 "low": axis.low,
                 "high": axis.high,
                 "levels": [to_json(level) for level in axis.levels],
+                "step": axis.step,
+                "positions": axis.positions,
             }
             for axis in model.torus.axes
         ],
@@ -147,8 +149,7 @@ def outcome_to_archive(outcome: Preliminary | Fit) -> tuple[dict[str, Any], dict
     for i, name in enumerate(parameters):
         entry = parameters.entry(name)
         arrays[f"parameter_{i}"] = np.stack([entry.value, entry.lower, entry.upper, entry.learned.astype(float)])
-    optional = {name: getattr(outcome, name) for name in ("nyquist", "period_std")}
-    optional["noise_factor"] = outcome.learned.noise_factor
+    optional = {"period_std": outcome.period_std, "noise_factor": outcome.learned.noise_factor}
     arrays |= {name: array for name, array in optional.items() if array is not None}
     return content, arrays
 
@@ -168,13 +169,13 @@ def outcome_from_archive(content: dict[str, Any], arrays: dict[str, Any]) -> Pre
     if not 0 <= share <= 1:
         raise ValueError(f"the stored share of the prior variance outside the set is {share}, not between 0 and 1.")
     learned = Learned(parameters, index_set, np.nan, rounds=rounds, noise_factor=factor, rest_share=share)
-    return Preliminary(model_from_json(content["model"]), learned, arrays.get("nyquist"), arrays.get("period_std"))
+    return Preliminary(model_from_json(content["model"]), learned, arrays.get("period_std"))
 
 
 def check_outcome(outcome: Preliminary) -> None:
     """Raise if the parts of what was learned do not fit together."""
     model, learned = outcome.model, outcome.learned
-    prior = Prior(model.torus, model.terms, model.columns, np.zeros(len(learned.parameters[NOISE])), model.has_trend)
+    prior = Prior.of_model(model, np.zeros(len(learned.parameters[NOISE])))
     variances = prior.variances(learned.parameters, learned.index_set.frequencies)
     if not (np.isfinite(variances) & (variances >= 0)).all():
         raise ValueError("the prior variances are not finite.")
@@ -217,7 +218,7 @@ def fit_from_archive(content: dict[str, Any], arrays: dict[str, Any], compute: C
     statistics = kind.from_archive(content["statistics"], sums)
     model = outcome.model
     unit = _positive(content.get("noise_unit", 1.0))
-    prior = Prior(model.torus, model.terms, model.columns, arrays["intercept_variance"], model.has_trend, unit)
+    prior = Prior.of_model(model, arrays["intercept_variance"], unit)
     parts = (
         prior,
         outcome.learned.parameters.with_value(NOISE, arrays["noise_variance"]),
@@ -232,7 +233,7 @@ def fit_from_archive(content: dict[str, Any], arrays: dict[str, Any], compute: C
         fitted = FittedTorusGP(*parts, *_correlated_noise(content, arrays), centre, outcome.learned.rest_share)
     else:
         fitted = LatentTorusGP(*parts, **(latent | {"likelihood": likelihood_from_json(latent["likelihood"])}))
-    return Fit(model, fitted, outcome.learned, outcome.nyquist, outcome.period_std)
+    return Fit(model, fitted, outcome.learned, outcome.period_std)
 
 
 def _checked_centre(centre: Any, parameters: Parameters) -> Any:

@@ -90,7 +90,7 @@ class Fitter:
         if 0 < len(rows) <= 2 * _SUBSAMPLE:
             rows = rows.merged()
             detrended = None if detrended is None else detrended.merged()
-        problem = Problem(model, settings, spread_of_rows(rows, model, settings), rows.n_observations, setup.nyquist)
+        problem = Problem(model, settings, spread_of_rows(rows, model, settings), rows.n_observations)
         start = problem.start(setup.periods[0])
         period_std = setup.period_std
         if detrended is not None and (setup.moves is not None or len(setup.periods) > 1):
@@ -122,9 +122,7 @@ class Fitter:
             if not preliminary and rows.derivatives is None:
                 learned = self._with_leftover(problem, in_order, source, learned)
                 learned = self._with_room(problem, source, learned, rows.n_observations)
-        return Preliminary(
-            model, learned, setup.nyquist, period_std, setup.search, _extent(model, rows, learned)
-        ), source
+        return Preliminary(model, learned, period_std, setup.search, _extent(model, rows, learned)), source
 
     def _choose(
         self,
@@ -147,7 +145,7 @@ class Fitter:
                 source.covering(pool, before), problem.prior, self.settings.intercept, learned, before, budget
             )
         extent = _extent(self.model, rows, learned)
-        return Preliminary(self.model, learned, setup.nyquist, period_std, setup.search, extent), source
+        return Preliminary(self.model, learned, period_std, setup.search, extent), source
 
     def _with_leftover(self, problem: Problem, rows: Rows, source: RowSource, learned: Learned) -> Learned:
         """Learn again if the residuals still show something: a small set makes long length scales look right."""
@@ -169,7 +167,7 @@ class Fitter:
 
     def _leftover(self, problem: Problem, rows: Rows, source: RowSource, learned: Learned) -> Leftover | None:
         """What the residuals of rows still show."""
-        return find_leftover(problem.row_model(rows, source, learned), problem.nyquist)
+        return find_leftover(problem.row_model(rows, source, learned))
 
     def _with_room(self, problem: Problem, source: RowSource, learned: Learned, n_rows: float) -> Learned:
         """Learn once more on a larger set, if shorter length scales than the most likely ones will have their say."""
@@ -190,8 +188,7 @@ class Fitter:
         if isinstance(settings.index_set, IndexSet):
             settings = replace(settings, index_set=from_frequencies(settings.index_set.frequencies[:, where]))
         rows = replace(rows, X=rows.X[:, where])
-        nyquist = None if setup.nyquist is None else setup.nyquist[where]
-        problem = Problem(alone, settings, spread_of_rows(rows, alone, settings), len(rows), nyquist)
+        problem = Problem(alone, settings, spread_of_rows(rows, alone, settings), len(rows))
         start, search, first = self._scout(problem, rows, problem.start(own[0]), own)
         std = setup.period_std
         if setup.moves is not None:
@@ -282,7 +279,7 @@ class Fitter:
         if rows.derivatives is not None:
             self._check_derivatives()
         spread = spread_of_rows(rows, self.model, self.settings)
-        problem = Problem(self.model, self.settings, spread, rows.n_observations, setup.nyquist)
+        problem = Problem(self.model, self.settings, spread, rows.n_observations)
         source, start = problem.source(rows, margin=2.0), problem.start(setup.periods[0])
         if self.settings.index_set == "learned":
             selection = problem.selection(rows)
@@ -291,16 +288,14 @@ class Fitter:
         else:
             learned = problem.learn(source, start)
             wanted = learned.index_set
-        outcome = Preliminary(
-            self.model, learned, setup.nyquist, setup.period_std, setup.search, _extent(self.model, rows, learned)
-        )
+        outcome = Preliminary(self.model, learned, setup.period_std, setup.search, _extent(self.model, rows, learned))
         return outcome, source.covering(wanted, learned.parameters)
 
     def empty_statistics(self, outcome: Preliminary, n_rows: int | None, n_outputs: int) -> SufficientStatistics:
         """Statistics of no rows, on the frequencies that learning from all rows may want."""
         settings, parameters = self.settings, outcome.learned.parameters
         n_rows = n_rows or _UNKNOWN_ROWS
-        problem = Problem(self.model, settings, Spread(np.ones(n_outputs), np.ones(n_outputs)), n_rows, outcome.nyquist)
+        problem = Problem(self.model, settings, Spread(np.ones(n_outputs), np.ones(n_outputs)), n_rows)
         size = outcome.learned.index_set.n_components if settings.n_components == "auto" else int(settings.n_components)
         index_set = outcome.learned.index_set
         if settings.index_set != "learned":
@@ -330,7 +325,7 @@ class Fitter:
         of_gradient = 0.0 if statistics.derivatives is None else statistics.derivatives.n_samples.sum()
         if of_gradient:
             self._check_derivatives()
-        problem = Problem(self.model, settings, spread, statistics.n_samples + of_gradient, outcome.nyquist)
+        problem = Problem(self.model, settings, spread, statistics.n_samples + of_gradient)
         start = settings.start(problem.prior, np.atleast_1d(np.asarray(statistics.period, dtype=float)), spread)
         before = outcome.learned.parameters
         for name in before:  # where it was, within the bounds that all rows suggest
@@ -405,13 +400,12 @@ class Fitter:
                 settings.report,
             )
             fitted = replace(fitted, parameters=parameters.with_value(NOISE, noise), spectrum=spectrum)
-        warn_of_fit(fitted, learned, settings, outcome.nyquist)
+        warn_of_fit(fitted, learned, settings)
         warn_of_units(fitted, spread)
         return Fit(
             self.model,
             fitted,
             learned,
-            outcome.nyquist,
             outcome.period_std,
             outcome.search,
             redundancy=redundancy,

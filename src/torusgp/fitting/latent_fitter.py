@@ -178,7 +178,7 @@ class LatentFitter(Fitter):
                 "beyond all others? Scale them, or leave those rows out.",
                 ConvergenceWarning,
             )
-        warn_of_fit(fitted, learned, self.settings, None)
+        warn_of_fit(fitted, learned, self.settings)
         return Fit(self.model, fitted, learned)
 
     def _learns_set(self, rows: Rows) -> bool:
@@ -231,7 +231,7 @@ class LatentFitter(Fitter):
             self.settings, learn=self.settings.learn - {"noise_variance"}, noise_variance=np.array([1 / typical])
         )
         prior_spread = Spread(np.array([variance]), np.array([variance]))
-        problem = Problem(self.model, settings, prior_spread, n_rows or 10**9, None)
+        problem = Problem(self.model, settings, prior_spread, n_rows or 10**9)
         if self._cap is not None:
             problem.cap = min(problem.cap, self._cap)
         return problem, offset, units, likelihood

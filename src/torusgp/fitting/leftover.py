@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from torusgp.engine.backends import make_sums
 from torusgp.engine.basis import columns
 from torusgp.fitting.gains import RowModel
-from torusgp.fitting.periods import nyquist_frequency
 from torusgp.fitting.prior import NOISE
 from torusgp.kernels.candidates import Candidates, Patterns
 from torusgp.kernels.product import to_phases
@@ -51,24 +50,19 @@ class Leftover:
     share: float
 
 
-def find_leftover(model: RowModel, highest: NDArray[np.float64] | None = None) -> Leftover | None:
+def find_leftover(model: RowModel) -> Leftover | None:
     """The strongest frequency in the residuals of a model, among low ones of few axes; None if there is none.
 
     Parameters
     ----------
     model : RowModel
         The model, and its rows.
-    highest : ndarray of shape (dimension,), optional
-        Frequencies beyond which nothing can be seen.
     """
     torus, period = model.prior.torus, model.parameters.period
     # those of the model too, which a prior may rule out
-    candidates = Candidates.of(torus, period, len(model.rows), highest).scanned
+    candidates = Candidates.of(torus, period, len(model.rows)).scanned
     candidates = candidates.take(candidates.values[:, torus.kinds("category")].sum(axis=1) == 0)
-    if highest is not None:
-        candidates = candidates.take((np.abs(candidates.values) <= highest).all(axis=1))
     rows = model.rows.take(slice(0, _ROWS))
-    candidates = candidates.take(_seen_on_grids(candidates.values, rows.X, period))
     if not len(candidates):
         return None
     residuals = model.residuals(rows)
@@ -124,15 +118,6 @@ def _best_share(gains: NDArray[np.float64], least: float) -> float:
     total = gains.sum(axis=1)
     best = int(np.argmax(total))
     return float(_SHARES[best]) if total[best] > least else 0.0
-
-
-def _seen_on_grids(
-    frequencies: NDArray[np.int64], X: NDArray[np.float64], period: NDArray[np.float64]
-) -> NDArray[np.bool_]:
-    """Which frequencies are not beyond what inputs on evenly spaced grids can show."""
-    cell = period if period.ndim == 2 else np.diag(period)
-    turns = frequencies @ np.linalg.inv(cell).T  # for each unit of the inputs
-    return np.asarray((np.abs(turns) <= [nyquist_frequency(column) for column in X.T]).all(axis=1))
 
 
 def _powers(

@@ -207,7 +207,7 @@ class MomentSource:
     def select_near(self, problem: Problem, parameters: Parameters, size: int) -> IndexSet:
         """The set of so many components, or of a pool that has nearly all of them: another pool takes long."""
         wanted = problem.select(parameters, size)
-        is_free = self._settings.index_set == "adaptive" and problem.nyquist is None and not self._prior.has_trend
+        is_free = self._settings.index_set == "adaptive" and not self._prior.has_trend
         is_at_hand = self._period is not None and np.array_equal(self._period, parameters.period)
         if self._pool is None or not (is_free and is_at_hand):
             return wanted

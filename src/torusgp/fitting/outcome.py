@@ -25,8 +25,6 @@ class Fit:
         The outcome.
     learned : Learned
         Where learning ended: parameters and set.
-    nyquist : ndarray of shape (dimension,) or None
-        Highest frequencies that a grid can show, where a period is not given.
     period_std : ndarray or None
         Standard errors of periods that were found or learned.
     search : PeriodSearch or None
@@ -41,7 +39,6 @@ class Fit:
     model: Model
     fitted: FittedTorusGP
     learned: Learned
-    nyquist: NDArray[np.float64] | None = None
     period_std: NDArray[np.float64] | None = None
     search: PeriodSearch | None = None
     noise_squares: NDArray[np.float64] | None = None
@@ -55,7 +52,6 @@ class Preliminary:
 
     model: Model
     learned: Learned
-    nyquist: NDArray[np.float64] | None = None
     period_std: NDArray[np.float64] | None = None
     search: PeriodSearch | None = None
     extent: NDArray[np.float64] | None = None  # of the inputs of those rows

@@ -8,7 +8,7 @@ the ratios :math:`r_{kj} = s_j c^{(j)}_k / \lambda_k`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,7 @@ from torusgp.fitting.moves import PeriodMoves
 from torusgp.fitting.parameters import Parameter, Parameters
 from torusgp.kernels.index_sets import IndexSet
 from torusgp.kernels.kernel import TorusKernel
+from torusgp.kernels.nyquist import below_nyquist
 from torusgp.kernels.resolve import ColumnTerm, Model
 from torusgp.kernels.sums import SumKernel
 from torusgp.kernels.terms import KernelTerm
@@ -92,6 +93,8 @@ class Prior:
         Whether all terms but the first are slow change, which has few components on purpose.
     noise_unit : float, default=1.0
         Square of the known noise scale of a typical row, by which the noise variance is multiplied to be that row's.
+    limited : tuple of int, default=()
+        Axes along which sets have no frequencies that the grids of the data cannot show.
     """
 
     torus: Torus
@@ -100,13 +103,21 @@ class Prior:
     intercept_variance: NDArray[np.float64]
     has_trend: bool = False
     noise_unit: float = 1.0
+    limited: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, model: Model, intercept: bool, spread: Spread) -> Prior:
-        """Prior of a resolved expression."""
+        """Prior of a resolved expression, for targets of some spread."""
         broad = BROAD * spread.variance if intercept else np.zeros_like(spread.variance)
         unit = float((spread.variance / spread.typical_noise)[0]) if spread.is_known else 1.0
-        return cls(model.torus, model.terms, model.columns, broad, model.has_trend, unit)
+        return cls.of_model(model, broad, unit)
+
+    @classmethod
+    def of_model(cls, model: Model, intercept_variance: NDArray[np.float64], noise_unit: float = 1.0) -> Prior:
+        """Prior of a resolved expression, with given variances of the intercept."""
+        terms = tuple(term.on_positions(model.torus) for term in model.terms)
+        limited = tuple(model.limited.tolist())
+        return cls(model.torus, terms, model.columns, intercept_variance, model.has_trend, noise_unit, limited)
 
     def typical_noise(self, parameters: Parameters) -> NDArray[np.float64]:
         """Noise variances of a typical row, in the units of the targets."""
@@ -205,7 +216,10 @@ class Prior:
             period = parameters.period
             one = float(period[0]) if period.shape == (1,) else period
             return TorusKernel(family, scale, one, max_interaction=term.max_interaction)
-        return TorusKernel.from_sum(self.sum_kernel(parameters))
+        kernel = self.sum_kernel(parameters)  # between positions too, where there are some
+        factors = [tuple(replace(factor, positions=0) for factor in term.factors) for term in kernel.terms]
+        terms = tuple(replace(term, factors=own) for term, own in zip(kernel.terms, factors, strict=True))
+        return TorusKernel.from_sum(replace(kernel, terms=terms))
 
     @property
     def is_short(self) -> bool:
@@ -227,7 +241,12 @@ class Prior:
 
     def select(self, parameters: Parameters, size: int) -> IndexSet:
         """The set of the largest coefficients."""
-        return self.sum_kernel(parameters).largest(size)
+        kernel = self.sum_kernel(parameters)
+        return self.shown(kernel.largest(size), kernel, size)
+
+    def shown(self, index_set: IndexSet, kernel: SumKernel, size: int) -> IndexSet:
+        """A set for a kernel without frequencies of periods to be found that the data cannot show."""
+        return below_nyquist(index_set, kernel, size, np.array(self.limited, dtype=np.int64))
 
     def coherence(self, parameters: Parameters) -> NDArray[np.float64]:
         """Distances over which phases on the axes mean something: the length scales of lines beside their circles.

@@ -17,7 +17,6 @@ from torusgp.fitting.learning import Learned
 from torusgp.fitting.line_circles import LineCircles
 from torusgp.fitting.moves import PeriodMoves
 from torusgp.fitting.parameters import Parameters
-from torusgp.fitting.periods import below_nyquist
 from torusgp.fitting.prior import Prior, Spread
 from torusgp.fitting.rows import Compute, Rows, RowSource
 from torusgp.fitting.schedule import MAX_COMPONENTS, Schedule, first_columns
@@ -97,10 +96,8 @@ def noise_variances(given: Any, n_outputs: int) -> NDArray[np.float64]:
 class Problem:
     """One learning problem: a prior for the spread of the targets, and how sets are chosen."""
 
-    def __init__(
-        self, model: Model, settings: Settings, spread: Spread, n_samples: float, nyquist: NDArray[np.float64] | None
-    ):
-        self.model, self.settings, self.spread, self.nyquist = model, settings, spread, nyquist
+    def __init__(self, model: Model, settings: Settings, spread: Spread, n_samples: float):
+        self.model, self.settings, self.spread = model, settings, spread
         self.prior = Prior.of(model, settings.intercept, spread)
         # few rows cannot tell many frequencies apart, and it would take long
         self.cap = min(MAX_COMPONENTS, max(2 * first_columns(model.torus.dimension), 4 * int(n_samples)))
@@ -123,14 +120,11 @@ class Problem:
         if asked in FOLLOWING and self.model.has_trend and len(kernel.terms) > 1:
             return self._select_beside_slow_change(kernel, size)
         if asked in FOLLOWING:
-            return self._shown(kernel.largest(size), kernel, size)
+            return self.prior.select(parameters, size)
         limits = {term.max_interaction for term in self.model.terms}
         limit = limits.pop() if len(limits) == 1 else None
-        return self._shown(named_set(asked, self.model.torus.dimension, size, max_interaction=limit), kernel, size)
-
-    def _shown(self, index_set: IndexSet, kernel: SumKernel, size: int) -> IndexSet:
-        """A set without frequencies that a grid cannot show."""
-        return index_set if self.nyquist is None else below_nyquist(index_set, kernel, size, self.nyquist)
+        named = named_set(asked, self.model.torus.dimension, size, max_interaction=limit)
+        return self.prior.shown(named, kernel, size)
 
     def _select_beside_slow_change(self, kernel: SumKernel, size: int) -> IndexSet:
         """So many components for what repeats, and a few more for slow change, which must not take theirs."""
@@ -138,7 +132,7 @@ class Problem:
         repeating = replace(kernel, variances=np.where(is_first, kernel.variances, 0.0))
         slow = replace(kernel, variances=np.where(is_first, 0.0, kernel.variances))
         few = SLOW_COLUMNS[min(len(np.unique(self.model.torus.inputs)), max(SLOW_COLUMNS))]
-        parts = self._shown(repeating.largest(size), repeating, size), slow.largest(few)
+        parts = self.prior.shown(repeating.largest(size), repeating, size), slow.largest(few)
         both = from_frequencies(np.vstack([part.frequencies for part in parts]))
         return IndexSet(both.frequencies, None, "adaptive")
 
@@ -216,7 +210,7 @@ class Problem:
     def selection(self, rows: Rows) -> Selection:
         """What learns the set itself, from rows."""
         settings = self.settings
-        return Selection(rows, self.source, self.prior, settings.intercept, self.nyquist, settings.report)
+        return Selection(rows, self.source, self.prior, settings.intercept, settings.report)
 
     def row_model(self, rows: Rows, source: RowSource, learned: Learned) -> RowModel:
         """What was learned, beside rows."""

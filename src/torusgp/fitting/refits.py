@@ -115,7 +115,7 @@ def _outcome(fitter: Fitter, rows: Rows, before: Fit) -> Preliminary:
     parameters: Parameters = before.learned.parameters
     parameters = parameters.with_value(NOISE, parameters[NOISE] * ratio)
     learned = replace(before.learned, parameters=parameters)
-    return Preliminary(before.model, learned, before.nyquist, before.period_std, before.search)
+    return Preliminary(before.model, learned, before.period_std, before.search)
 
 
 def _unit_ratio(fitter: Fitter, rows: Rows, before: Fit) -> float:

@@ -108,8 +108,6 @@ class Selection:
         The model.
     center : bool
         Whether the mean of the targets is subtracted.
-    highest : ndarray of shape (dimension,), optional
-        Frequencies beyond which nothing can be seen.
     report : callable
         Takes a line of progress.
     """
@@ -120,14 +118,13 @@ class Selection:
         make_source: Callable[[Rows], RowSource],
         prior: Prior,
         center: bool,
-        highest: NDArray[np.float64] | None,
         report: Callable[[str], None],
     ):
         self._all, (self._rows, self._others) = rows, split(rows)
         self._others = self._others.take(slice(0, _MOST_CHECKED))
         self._source, self._prior, self._center = make_source(self._rows), prior, center
         self._make_source, self._row_gains = make_source, RowGains(make_source)
-        self._highest, self._report = highest, report
+        self._report = report
 
     def learn(self, start: Parameters, n_components: int, is_final: bool = True) -> Learned:
         """Choose at most so many components, and learn the parameters that go with them.
@@ -257,7 +254,7 @@ class Selection:
         return self._learned(model.patterns + chosen, model.parameters, len(candidates))
 
     def _candidates(self, model: _ChosenModel) -> Patterns:
-        candidates = Candidates.of(self._prior.torus, model.parameters.period, len(self._rows), self._highest)
+        candidates = Candidates.of(self._prior.torus, model.parameters.period, len(self._rows))
         power = np.sum([one.weights**2 for one in model.results], axis=0)
         strengths = np.array([power[columns].sum() for columns in model.patterns.columns()])
         return candidates.beside(

@@ -149,25 +149,20 @@ class Candidates:
         What makes a neighbour.
     scanned : Patterns
         Candidates in any case: interactions that none of their parts announces have no neighbour that shows them.
-    highest : ndarray of shape (dimension,), optional
-        Frequencies beyond which nothing can be seen.
+    period : ndarray of shape (dimension,) or (dimension, dimension)
+        Periods or cell of the axes.
     """
 
     torus: Torus
     steps: NDArray[np.int64]
     scanned: Patterns
-    highest: NDArray[np.float64] | None = None
+    period: NDArray[np.float64]
 
     @classmethod
-    def of(
-        cls,
-        torus: Torus,
-        period: NDArray[np.float64],
-        n_rows: float = np.inf,
-        highest: NDArray[np.float64] | None = None,
-    ) -> Candidates:
+    def of(cls, torus: Torus, period: NDArray[np.float64], n_rows: float = np.inf) -> Candidates:
         """Candidates on a torus, for a number of rows."""
-        return cls(torus, _steps(torus, period), _low_frequencies(torus, n_rows), highest)
+        scanned = _low_frequencies(torus, n_rows)
+        return cls(torus, _steps(torus, period), scanned.take(torus.shows(scanned.values, period)), period)
 
     def beside(
         self,
@@ -191,8 +186,7 @@ class Candidates:
             around = np.vstack([around, (strongest[:, None] + two).reshape(-1, dimension), *harmonics])
         around = around[(around[:, self.torus.kinds("category")] >= 0).all(axis=1)]
         found = Patterns.of(np.vstack([around, self.scanned.values]), self.torus).without(patterns)
-        if self.highest is not None:
-            found = found.take((np.abs(found.values) <= self.highest).all(axis=1))
+        found = found.take(self.torus.shows(found.values, self.period))
         if not len(found):
             return found
         first = np.vstack([np.zeros((1, dimension), dtype=np.int64), *(block[:1] for block in found.blocks)])

@@ -22,6 +22,7 @@ from torusgp.kernels.axes import (
     line_family,
 )
 from torusgp.kernels.checks import check_family, check_period
+from torusgp.kernels.grids import circle_positions, grid_step
 from torusgp.kernels.spectra import Levels
 from torusgp.kernels.terms import KernelTerm, TermFactor, circle_length
 from torusgp.kernels.torus import MAX_LEVELS, Axis, Torus, find_levels, to_finite_numbers, to_numbers
@@ -122,6 +123,17 @@ class Model:
         """How rows are laid on the torus."""
         return Layout(self.torus, tuple(column.input for column in self.columns))
 
+    @property
+    def limited(self) -> NDArray[np.int64]:
+        """Axes whose period is not given, of which sets have no frequencies that the grids of the data cannot show."""
+        lengths = np.diagonal(self.period) if self.period.ndim == 2 else self.period
+        return np.flatnonzero(np.isnan(lengths) | self.moving)
+
+    def without_grids(self) -> Model:
+        """The model of rows that lie on no grid: derivatives tell frequencies apart that values on one do not."""
+        axes = tuple(replace(axis, step=0.0, positions=0) for axis in self.torus.axes)
+        return replace(self, torus=replace(self.torus, axes=axes))
+
     def first_term(self) -> tuple[Model, NDArray[np.int64]]:
         """The model of the first term alone, and its axes."""
         where = np.array(self.terms[0].axes)
@@ -205,10 +217,7 @@ class _Resolver:
         if not self._axes:
             raise ValueError("A model needs at least one axis beside its plain columns: add Circle, Line or Category.")
         names = _distinct([axis.name for axis in self._axes])
-        named = tuple(
-            Axis(name, axis.kind, axis.input, axis.low, axis.high, axis.levels)
-            for name, axis in zip(names, self._axes, strict=True)
-        )
+        named = tuple(replace(axis, name=name) for name, axis in zip(names, self._axes, strict=True))
         term_names = _distinct([term.name or " * ".join(names[a] for a in term.axes) for term in terms])
         terms = tuple(
             KernelTerm(name, term.factors, term.variance, term.variance_bounds, term.max_interaction)
@@ -242,7 +251,8 @@ class _Resolver:
             key: tuple[Any, ...] = ("circle", position, id(factor) if factor.learns_period else float(factor.period))
             if key not in self._keys:
                 period = np.nan if factor.period == "auto" else float(factor.period)
-                axis = Axis(name, "circle", position, *self._seen(position))
+                grid = self._grid(position, np.nan if factor.learns_period else period)
+                axis = Axis(name, "circle", position, *self._seen(position), **grid)
                 self._add(key, axis, period, factor.learns_period, factor.period_bounds)
         elif isinstance(factor, Category):
             key = ("category", position)
@@ -257,7 +267,7 @@ class _Resolver:
             scale = self._line_scale(factor, high - low, position)[0]
             circle = circle_length(line_family(factor.family), scale, high - low, factor.tolerance or DEFAULT_TOLERANCE)
             if key not in self._keys:
-                self._add(key, Axis(name, "line", position, low, high), circle)
+                self._add(key, Axis(name, "line", position, low, high, **self._grid(position)), circle)
             else:
                 where = self._keys.index(key)
                 self._period[where] = max(self._period[where], circle)
@@ -279,6 +289,15 @@ class _Resolver:
                 if scale == other or (scale and other and max(scale, other) <= _SIMILAR * min(scale, other)):
                     return key
         return ("line", position, factor.range, scale)
+
+    def _grid(self, position: int, period: float = np.nan) -> dict[str, Any]:
+        """Step of the grid on which the numbers of an input lie, and positions on a circle, as an axis has them."""
+        column = self._column_of(position)
+        if column is None or not len(column) or column.dtype.kind not in "fiub" or not np.isfinite(column).all():
+            return {}
+        values = np.asarray(column, dtype=float)
+        step = grid_step(values)
+        return {"step": step, "positions": circle_positions(values, step, period)}
 
     def _seen(self, position: int) -> tuple[float, float]:
         """Range of the values of a circle, as far as they are numbers."""
@@ -372,7 +391,8 @@ class _Resolver:
             key = (*base, i)
             if key not in self._keys:
                 name = self._names[position] if factor.name is None else f"{factor.name}[{i}]"
-                self._add(key, Axis(name, "lattice", position), np.nan, factor.learns_period)
+                axis = Axis(name, "lattice", position, **self._grid(position))
+                self._add(key, axis, np.nan, factor.learns_period)
             where.append(self._keys.index(key))
         if not any(known_where == where for known_where, _ in self._cells):
             self._cells.append((where, np.full((len(where),) * 2, np.nan) if cell is None else np.array(cell)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 
 from torusgp.kernels.index_sets import IndexSet, adaptive, from_frequencies
 from torusgp.kernels.product import ProductKernel
-from torusgp.kernels.spectra import Spectrum, TorusMatern
+from torusgp.kernels.spectra import Folded, Spectrum, TorusMatern
 from torusgp.kernels.spectra._matern import matern_correlation
 from torusgp.kernels.torus import Torus
 
@@ -39,6 +39,8 @@ class TermFactor:
         Whether the axis is a line, whose length scales are in the units of its input.
     tolerance : float, optional
         Largest error by the circle of a line being finite.
+    positions : int, default=0
+        If not zero, the factor is a function of so many evenly spaced positions on its circle.
     """
 
     axes: tuple[int, ...]
@@ -48,6 +50,7 @@ class TermFactor:
     learned: bool = True
     is_line: bool = False
     tolerance: float | None = None
+    positions: int = 0
 
     @property
     def is_cartesian(self) -> bool:
@@ -99,6 +102,16 @@ class KernelTerm:
         """Which of the length scales are learned."""
         return np.array([factor.learned for factor in self.factors for _ in factor.length_scale])
 
+    def on_positions(self, torus: Torus) -> KernelTerm:
+        """The term on the positions of circles on which the data lie."""
+        return replace(
+            self,
+            factors=tuple(
+                replace(factor, positions=torus.axes[factor.axes[0]].positions) if not factor.is_cartesian else factor
+                for factor in self.factors
+            ),
+        )
+
     def _parts(self, scales: NDArray[np.float64], period: Any) -> list[tuple[ProductKernel, list[int], list[int]]]:
         """Product kernels of the factors, with their axes and the positions of their length scales.
 
@@ -126,8 +139,9 @@ class KernelTerm:
                 parts.append((kernel, list(factor.axes), [place]))
             else:
                 unit = 2 * np.pi / _period_of(period, factor.axes[0]) if factor.is_line else 1.0
+                family = Folded(factor.family, factor.positions) if factor.positions else factor.family
                 for i, axis in enumerate(factor.axes):
-                    families.append(factor.family)
+                    families.append(family)
                     axes.append(axis)
                     places.append(place + min(i, count - 1))
                     values.append(unit * scales[place + min(i, count - 1)])

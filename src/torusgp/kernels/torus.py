@@ -29,6 +29,10 @@ class Axis:
         Range of a line; of a circle that of the data, which says from where to where it is shown.
     levels : tuple
         Levels of a category.
+    step : float
+        Step of the even grid on which the numbers of the data lie; 0 if they lie on none, or there were none.
+    positions : int
+        Evenly spaced positions on a circle of given period on which the data lie; 0 if they lie on none.
     """
 
     name: str
@@ -37,6 +41,13 @@ class Axis:
     low: float = 0.0
     high: float = 0.0
     levels: tuple[Any, ...] = ()
+    step: float = 0.0
+    positions: int = 0
+
+    @property
+    def nyquist(self) -> float:
+        """Highest frequency that the data can show, in cycles per unit."""
+        return 1 / (2 * self.step) if self.step else np.inf
 
     @property
     def extent(self) -> float:
@@ -129,6 +140,19 @@ class Torus:
     def is_periodic(self) -> bool:
         """Whether every axis is a circle or belongs to a lattice."""
         return len(self.kinds("circle", "lattice")) == self.dimension
+
+    def shows(
+        self, frequencies: NDArray[np.int64], period: NDArray[np.float64], axes: NDArray[np.int64] | slice = slice(None)
+    ) -> NDArray[np.bool_]:
+        """Which whole frequencies, on circles or a cell of these lengths, the grids of the data can show.
+
+        Those beyond the Nyquist frequency of an input look like lower ones in every row. Only some of the axes may
+        count.
+        """
+        cell = period if period.ndim == 2 else np.diag(period)
+        turns = frequencies @ np.linalg.inv(cell).T  # for each unit of the inputs
+        nyquist = np.array([axis.nyquist for axis in self.axes])
+        return np.asarray((np.abs(turns) <= nyquist * (1 + 1e-9))[:, axes].all(axis=1))
 
     def coordinates(
         self, X: NDArray[Any], period: Any, training: bool = False, first_row: int = 0

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from torusgp.fitting.periods import Sampling
-from torusgp.fitting.periods._sampling import nyquist_frequency
+from torusgp.kernels.grids import nyquist_frequency
 
 GRID = np.arange(50.0)
 SCATTERED = np.random.default_rng(0).uniform(0, 50, 60)

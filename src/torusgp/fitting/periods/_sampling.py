@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-_ON_GRID = 0.02  # of a step: rounding of coordinates that were printed
-_ROUNDING = 1e-12  # of the extent: rounding of coordinates that were computed
+from torusgp.kernels.grids import nyquist_frequency
+
 _SAME_UNITS = 10.0  # ratio of extents up to which inputs are taken to have the same units
 _BEYOND_AVERAGE = {1: 5.0, 2: 2.0, 3: 1.5}  # highest frequency of scattered points, relative to evenly spread ones
 _FAR_BEYOND = 100.0  # the same for a first look at a single input: stars pulsate far faster than they are observed
@@ -54,17 +54,3 @@ class Sampling:
         extreme = np.minimum(nyquist, np.maximum(highest, far))
         unit = np.ones(dimension) if extent.max() <= _SAME_UNITS * extent.min() else extent
         return cls((low + high) / 2, extent, nyquist, highest, extreme, unit)
-
-
-def nyquist_frequency(values):
-    """Highest frequency that values on an evenly spaced grid can show; infinite if they lie on none."""
-    distinct = np.unique(values)
-    if len(distinct) < 3:
-        return np.inf
-    gaps, span = np.diff(distinct), distinct[-1] - distinct[0]
-    smallest = gaps[gaps > _ROUNDING * span].min()
-    n_steps = round(span / np.median(gaps[np.abs(gaps - smallest) < 0.01 * smallest]))
-    places = (distinct - distinct[0]) * (n_steps / span)
-    even = np.abs(places - np.rint(places)).max() < _ON_GRID
-    # a step far below the usual gap says how numbers were rounded, not how points were laid out
-    return n_steps / (2 * span) if even and span / n_steps > 0.01 * np.median(gaps) else np.inf

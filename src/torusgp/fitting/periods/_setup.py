@@ -10,22 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from torusgp.fitting.advice import advise
-from torusgp.fitting.moves import PeriodMoves, inverse_cell
+from torusgp.fitting.moves import PeriodMoves
 from torusgp.fitting.periods._changing import ChangingPeriod, find_changing_period
 from torusgp.fitting.periods._results import PeriodSearch, describe
 from torusgp.fitting.periods._sampling import Sampling
 from torusgp.fitting.periods._search import find_period
 from torusgp.fitting.rows import Rows
-from torusgp.kernels.index_sets import IndexSet, from_frequencies
-from torusgp.kernels.index_sets._index_set import half_space
 from torusgp.kernels.lattices import short_bases
 from torusgp.kernels.resolve import Model
-from torusgp.kernels.sums import SumKernel
-from torusgp.kernels.terms import KernelTerm
 
 _MOST_INPUTS = 3  # that are searched together
-_MOST_TRIED = 1_000_000  # frequencies below Nyquist's that are looked at one by one
-_FARTHER = 16  # times the columns wanted, among which they are looked for if there are more
 
 
 @dataclass(frozen=True)
@@ -38,8 +32,6 @@ class PeriodSetup:
         Periods or cells of the axes to start from; several where the kernel tells the bases of a lattice apart.
     moves : PeriodMoves or None
         How they are learned, if they are.
-    nyquist : ndarray of shape (dimension,) or None
-        Highest frequency along the input of each axis, in cycles per unit, if a period is not given.
     search : PeriodSearch or None
         Outcome of the search, if there was one.
     period_std : ndarray or None
@@ -50,7 +42,6 @@ class PeriodSetup:
 
     periods: list[NDArray[np.float64]]
     moves: PeriodMoves | None = None
-    nyquist: NDArray[np.float64] | None = None
     search: PeriodSearch | None = None
     period_std: NDArray[np.float64] | None = None
     axes: NDArray[np.int64] | None = None
@@ -78,11 +69,9 @@ def set_up_period(model: Model, rows: Rows, report: Callable[[str], None]) -> Pe
         return PeriodSetup([model.period])
     periodic = model.torus.kinds("circle", "lattice")
     sampling = Sampling.from_inputs(rows.X[:, periodic])
-    nyquist = np.full(model.torus.dimension, np.inf)
-    nyquist[periodic] = sampling.nyquist
     moves = _moves(model, rows, sampling, periodic) if model.moving.any() else None
     if not unknown.any():
-        return PeriodSetup([model.period], moves, nyquist)
+        return PeriodSetup([model.period], moves)
     lattice = model.torus.kinds("lattice")
     if unknown[lattice].any():
         repeating = _search(model, lattice, "auto", True, rows, report)
@@ -94,7 +83,7 @@ def set_up_period(model: Model, rows: Rows, report: Callable[[str], None]) -> Pe
             cells = [basis * unit for basis in short_bases(found[0].period / unit)]
         periods = [_placed(model.period, lattice, cell) for cell in cells]
         std = _placed(np.zeros_like(model.period), lattice, found[0].period_std)
-        return PeriodSetup(periods, moves, nyquist, search, std, axes)
+        return PeriodSetup(periods, moves, search, std, axes)
     changing = _changing_period(model, unknown, rows, report)
     circles = _circles_to_search(model, unknown)
     repeating = None
@@ -107,11 +96,11 @@ def set_up_period(model: Model, rows: Rows, report: Callable[[str], None]) -> Pe
         assert changing is not None
         changing.warn()
         period[place], std[place] = changing.period, changing.period_std
-        return PeriodSetup([period], None, nyquist, None, std)
+        return PeriodSetup([period], None, None, std)
     search, found, axes = repeating
     values, errors = (_merged(found, name, unknown[circles]) for name in ("period", "period_std"))
     period[place], std[place] = values, errors
-    return PeriodSetup([period], moves, nyquist, search, std, axes)
+    return PeriodSetup([period], moves, search, std, axes)
 
 
 def _changing_period(
@@ -225,57 +214,3 @@ def _search(
             f"field is below {search.min_gain:g}: the data may not repeat at all. See find_period.",
         )
     return search, candidates[:wanted], inputs
-
-
-def below_nyquist(index_set: IndexSet, kernel: SumKernel, size: int, nyquist: NDArray[np.float64]) -> IndexSet:
-    """An index set without frequencies that a grid cannot show; an adaptive one has the next best in their place.
-
-    Parameters
-    ----------
-    index_set : IndexSet
-        The set.
-    kernel : SumKernel
-        For which it was chosen.
-    size : int
-        Largest number of components.
-    nyquist : ndarray of shape (dimension,)
-        Highest frequency along the input of each axis, in cycles per unit.
-
-    Returns
-    -------
-    IndexSet
-    """
-    sinusoids = inverse_cell(kernel.period, index_set.dimension)
-
-    def kept(frequencies: NDArray[np.int64]) -> NDArray[np.int64]:
-        return frequencies[(np.abs(frequencies @ sinusoids.T) <= nyquist * (1 + 1e-9)).all(axis=1)]
-
-    inside = kept(index_set.frequencies)
-    if len(inside) == len(index_set.frequencies):
-        return index_set
-    if index_set.name != "adaptive":
-        return from_frequencies(inside)
-    candidates = [
-        half_space(_candidates(term, scales, kernel.period, size, nyquist))
-        for term, scales, variance in zip(kernel.terms, kernel.scales, kernel.variances, strict=True)
-        if variance > 0
-    ]
-    return kernel.largest_among(kept(from_frequencies(np.vstack(candidates)).frequencies[1:]), size)
-
-
-def _candidates(
-    term: KernelTerm, scales: NDArray[np.float64], period: NDArray[np.float64], size: int, nyquist: NDArray[np.float64]
-) -> NDArray[np.int64]:
-    """Frequencies of a term among which are those that the grid can show, at least the largest."""
-    dimension, axes = len(nyquist), list(term.axes)
-    cell = np.abs(period if period.ndim == 2 else np.diag(period))
-    reach = np.where(cell > 0, cell, 1.0) * np.where(cell > 0, nyquist, 0.0)  # an input on no grid has no limit
-    reach = np.floor(reach.sum(axis=1)[axes])
-    if np.prod(2 * reach + 1) > _MOST_TRIED:
-        farther = _FARTHER if np.isfinite(reach).any() else 1
-        return term.largest(farther * size, dimension, scales, period)[0]
-    ranges = [np.arange(-k, k + 1) for k in reach.astype(np.int64)]
-    box = np.stack(np.meshgrid(*ranges, indexing="ij"), axis=-1).reshape(-1, len(axes))
-    result = np.zeros((len(box) // 2 + 1, dimension), dtype=np.int64)
-    result[:, axes] = box[len(box) // 2 :]  # of opposite ones the second half, zero first
-    return result

@@ -2,11 +2,13 @@
 
 from torusgp.kernels.spectra._base import Spectrum
 from torusgp.kernels.spectra._callable import Warped
+from torusgp.kernels.spectra._folded import Folded
 from torusgp.kernels.spectra._intrinsic import Heat, IntrinsicSpectrum, TorusMatern
 from torusgp.kernels.spectra._levels import Levels
 from torusgp.kernels.spectra._warped import Matern, RationalQuadratic, SquaredExponential
 
 __all__ = [
+    "Folded",
     "Heat",
     "IntrinsicSpectrum",
     "Levels",
