@@ -7,7 +7,7 @@ import torusgp
 
 SOURCE = Path(torusgp.__file__).parent
 TESTS = Path(__file__).parent
-BESIDE = {"fuzz", "paper", "storage/stored"}  # folders of tests that have no counterpart in the source
+BESIDE = {"fuzz", "paper"}  # folders of tests that have no counterpart in the source
 OF_LIBRARIES = {"_mmap", "_getframe", "_get_param_names"}  # private names of numpy, Python and scikit-learn
 
 

@@ -623,17 +623,6 @@ class TestInfo:
             assert ("slow change" in changed) == is_told
         assert f"standard deviation {size:.3g} over the rows" in changed["slow change"]
 
-    def test_a_file_of_before_slow_change_had_a_size(self, model):
-        regressor = load_regressor(model)
-        summary = regressor.notes_["table"]["summary"]
-        today = dict(summary)
-        for name in ("has_slow_change", "slow_change_std", "function_std"):
-            del summary[name]
-        summary["has_trend"] = True
-        loaded = TableModel.from_regressor(regressor, model).summary()
-        assert loaded == today | {"has_slow_change": True, "slow_change_std": None}
-        assert Findings.from_summary(loaded).facts["slow change"] == "beside the period; part of predictions"
-
     def test_a_regressor(self, tmp_path):
         TorusGPRegressor(period=2).fit([[0.1], [0.5], [0.7]], [1.0, 2.0, 3.0]).save(tmp_path / "plain.npz", "by hand")
         assert "notes: by hand" in run("info", tmp_path / "plain.npz").stdout

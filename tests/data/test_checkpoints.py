@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from torusgp import SufficientStatistics
-from torusgp.data.checkpoints import Checkpoint, CheckpointError, exclusive
+from torusgp.data.checkpoints import _KIND, _LAYOUT, Checkpoint, CheckpointError, exclusive
 from torusgp.data.sources import ArraySource, ChunkSource
-from torusgp.data.sources._chunk import OLD_DIGEST
 from torusgp.kernels.index_sets import tensor
-from torusgp.storage.archives import load_archive, save_archive
+from torusgp.storage.archives import save_archive
 
 X, Y = np.arange(40.0).reshape(20, 2), np.arange(20.0)
 
@@ -89,45 +88,6 @@ def test_changed_signs_are_refused(path):
     count_some(path, 2)
     with pytest.raises(CheckpointError, match="but they are other ones now"):
         Checkpoint(path).remaining(make_source(y=-Y))
-
-
-class TestOlderVersions:
-    """Their digest does not notice an even number of changed signs."""
-
-    @pytest.fixture
-    def old(self, path):
-        source = make_source()
-        digest = 0
-        for chunk in list(source.chunks())[:2]:
-            digest = chunk.digest(digest, OLD_DIGEST)
-        position = {"chunks": 2, "rows": 8, "digest": digest, "stamps": None, "layout": source.layout()}
-        save_archive(path, "Checkpoint", 1, {"position": position, "saved": {"what": "ever"}}, {})
-        return path
-
-    def test_what_they_wrote_is_compared_with_a_warning(self, old):
-        with pytest.warns(
-            UserWarning, match=r"older version .*even number of changed signs.*the 8 rows .*Delete that file"
-        ):
-            remaining = list(Checkpoint(old).remaining(make_source()))
-        assert len(remaining) == 3
-
-    def test_other_changes_are_refused(self, old):
-        with pytest.warns(UserWarning, match="older version"), pytest.raises(CheckpointError, match="other ones now"):
-            Checkpoint(old).remaining(make_source(X + 1))
-
-    def test_the_kind_of_digest_stays_while_the_pass_goes_on(self, old):
-        with pytest.warns(UserWarning, match="older version"):
-            count_some(old, 1)
-        with pytest.warns(UserWarning, match="the 12 rows"):
-            assert len(list(Checkpoint(old).remaining(make_source()))) == 2
-
-    def test_no_warning_if_files_show_that_nothing_has_changed(self, old, monkeypatch, recwarn):
-        monkeypatch.setattr(ArraySource, "stamps", lambda source, n_chunks: ["the same"])
-        content, arrays, _ = load_archive(old, "Checkpoint", 1)
-        content["position"]["stamps"] = ["the same"]
-        save_archive(old, "Checkpoint", 1, content, arrays)
-        assert len(list(Checkpoint(old).remaining(make_source()))) == 3
-        assert not recwarn.list
 
 
 def test_the_kind_of_source_may_change(path):
@@ -214,7 +174,7 @@ class TestLeftovers:
         ],
     )
     def test_other_files_stay(self, path, name):
-        save_archive(path.parent / name, "Checkpoint", 1, _EMPTY, {})
+        save_archive(path.parent / name, _KIND, _LAYOUT, _EMPTY, {})
         Checkpoint(path)
         assert (path.parent / name).exists()
 
@@ -226,7 +186,7 @@ class TestLeftovers:
 
 
 _EMPTY = {
-    "position": {"chunks": 0, "rows": 0, "digest": 0, "stamps": None, "layout": None},
+    "position": {"chunks": 0, "rows": 0, "digest": "", "stamps": None, "layout": None},
     "saved": {"what": "ever"},
 }
 

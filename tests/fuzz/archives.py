@@ -5,9 +5,9 @@ import json
 import tracemalloc
 
 import numpy as np
+import pandas as pd
 
 from tests.fuzz.verdicts import FindingError, check_finite, outcome
-from tests.storage.stored.cases import make_chunks, make_frame, make_points, make_rows
 from torusgp import Category, Circle, Line, Slope, SufficientStatistics, TableModel, TorusGPRegressor
 from torusgp.kernels.index_sets import tensor
 from torusgp.storage.archives import _read_arrays, save_archive
@@ -30,6 +30,37 @@ ARRAYS = (
     lambda a: a * 1j,
     lambda a: np.zeros(0),
 )
+
+
+N_CHUNKS, CHUNK = 6, 50
+
+
+def make_rows(n_samples=200):
+    """Inputs in [0, 24) and [0, 7), and targets that repeat with them."""
+    k = np.arange(n_samples)
+    X = np.stack([k * k * 7919 % 768 / 32, k * 104729 % 448 / 64], axis=1)
+    y = np.where(X[:, 0] < 12, 1.0, -1.0) + np.where(X[:, 1] < 5, 0.5, 0.25) * (X[:, 0] % 12) / 8
+    return X, y + (k * 37 % 101 - 50) / 512
+
+
+def make_points():
+    """Where models predict."""
+    k = np.arange(5)
+    return np.stack([k * 5 + 0.5, k * 1.25], axis=1)
+
+
+def make_frame(n_samples=400):
+    """A table with times, every seven hours."""
+    X, y = make_rows(n_samples)
+    times = pd.Timestamp("2024-01-01", tz="Europe/Berlin") + pd.to_timedelta(np.arange(n_samples) * 7, unit="h")
+    hour = times.hour.to_numpy()
+    return pd.DataFrame({"when": times.astype(str), "angle": X[:, 1], "load": y + np.where(hour < 8, 2.0, 0.0)})
+
+
+def make_chunks():
+    X, y = make_rows(N_CHUNKS * CHUNK)
+    for start in range(0, len(y), CHUNK):
+        yield X[start : start + CHUNK], y[start : start + CHUNK]
 
 
 class Files:

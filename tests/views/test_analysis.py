@@ -621,7 +621,7 @@ class TestLinesAndCategories:
 
     def test_without_the_rows_ranges_are_even(self):
         model, frame = self.model("circle and line")
-        model.statistics_.marginals = None  # as in files of earlier versions
+        model.statistics_.marginals = None  # as in sums that were made without them
         indices = sobol_indices(model, n_samples=2)
         assert indices.measure == {"hour": "uniform", "warmth": "uniform over the range"}
         assert "Values of warmth are weighted evenly over the range." in repr(indices)

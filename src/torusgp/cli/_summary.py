@@ -75,7 +75,7 @@ def _inputs(summary):
     table.add_column("length scale", justify="right")
     for one in summary["inputs"]:
         period, scale = (with_error(one[name], one[f"{name}_std"]) for name in ("period", "length_scale"))
-        bound = one.get("length_scale_bound")  # absent from files of before it was told
+        bound = one["length_scale_bound"]
         reached = "" if bound is None else f" ({'least' if bound == 'lower' else 'largest'} allowed)"
         table.add_row(_text(one["name"]), f"{period} ({one['period_is']})", f"{scale}{reached}")
     return table

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from torusgp.data.sources._chunk import DIGEST, OLD_DIGEST
 from torusgp.storage.archives import decoding, load_archive, remove_leftovers, save_archive
 from torusgp.storage.files import check_places
 
@@ -23,9 +22,8 @@ try:
 except ImportError:  # Windows has no such locks
     fcntl = None  # type: ignore[assignment]
 
-_KIND, _LAYOUT = "Checkpoint", 2  # the first layout had another kind of digest
+_KIND, _LAYOUT = "Checkpoint", 3
 _PATIENCE = 20  # writing takes at most one in so many seconds
-_FIRST_DIGEST = {DIGEST: "", OLD_DIGEST: 0}  # that of no chunks
 _ADVICE = "Delete that file to start anew, or name another one."
 
 
@@ -107,7 +105,7 @@ class Checkpoint:
         self.n_chunks, self.n_rows = 0, 0
         self.content: Any = None
         self.arrays: Any = None
-        self._digest, self._digest_kind = _FIRST_DIGEST[DIGEST], DIGEST
+        self._digest = ""  # that of no chunks
         self._stamps, self._layout = None, None
         check_places([self.path])
         remove_leftovers(self.path)
@@ -116,16 +114,13 @@ class Checkpoint:
         self._written, self._pause = time.monotonic(), seconds
 
     def _load(self):
-        content, self.arrays, _ = load_archive(self.path, _KIND, _LAYOUT)
+        content, self.arrays = load_archive(self.path, _KIND, _LAYOUT)
         with decoding(self.path):
             position, self.content = content["position"], content["saved"]
             self.n_chunks, self.n_rows = position["chunks"], position["rows"]
             if min(self.n_chunks, self.n_rows) < 0:
                 raise ValueError(f"the stored position is {position}.")
-            _ = _FIRST_DIGEST[position.get("digest_kind", OLD_DIGEST)]  # raises if there is none of that kind
-            if self.n_chunks:
-                self._digest, self._digest_kind = position["digest"], position.get("digest_kind", OLD_DIGEST)
-            self._stamps, self._layout = position["stamps"], position["layout"]
+            self._digest, self._stamps, self._layout = position["digest"], position["stamps"], position["layout"]
 
     def remaining(self, source, progress=None):
         """Chunks of a source that have not been counted yet.
@@ -134,8 +129,7 @@ class Checkpoint:
         ----------
         source : Source
             What is being read. If the files show that what was counted is still the same, it is skipped. If they do
-            not, it is read again and compared; an error is raised if it has changed. A file of an older version is
-            compared as that version did, with a warning of what this cannot notice.
+            not, it is read again and compared; an error is raised if it has changed.
         progress : callable, optional
             Takes the number of rows that have been compared.
 
@@ -151,28 +145,18 @@ class Checkpoint:
         if self.n_chunks and stamps is not None and stamps == self._stamps:
             return source.chunks(self.n_chunks)
         chunks = iter(source.chunks())
-        if self.n_chunks and self._digest_kind == OLD_DIGEST:
-            self._warn_of_old_digest()
-        digest, n_chunks, n_rows = _FIRST_DIGEST[self._digest_kind], 0, 0
+        digest, n_chunks, n_rows = "", 0, 0
         while n_chunks < self.n_chunks:
             chunk = next(chunks, None)
             if chunk is None:
                 raise self._changed(f"it ends after {n_chunks}")
-            digest = chunk.digest(digest, self._digest_kind)
+            digest = chunk.digest(digest)
             n_chunks, n_rows = n_chunks + 1, n_rows + len(chunk)
             if progress is not None:
                 progress(n_rows)
         if digest != self._digest:
             raise self._changed("they are other ones now")
         return chunks
-
-    def _warn_of_old_digest(self):
-        warnings.warn(
-            f"{self.path} was written by an older version of torusgp, whose digest does not notice an even number of "
-            f"changed signs: it is less sure that the {self.n_rows} rows that were counted are the same than with a "
-            "checkpoint of this version. Delete that file to start anew with one.",
-            stacklevel=4,  # of SufficientStatistics.from_source
-        )
 
     def _changed(self, how):
         return CheckpointError(
@@ -183,7 +167,7 @@ class Checkpoint:
     def count(self, chunks):
         """Note that chunks have been counted."""
         for chunk in chunks:
-            self._digest = chunk.digest(self._digest, self._digest_kind)
+            self._digest = chunk.digest(self._digest)
             self.n_chunks += 1
             self.n_rows += len(chunk)
 
@@ -207,7 +191,6 @@ class Checkpoint:
             "chunks": self.n_chunks,
             "rows": self.n_rows,
             "digest": self._digest,
-            "digest_kind": self._digest_kind,
             "stamps": source.stamps(self.n_chunks),
             "layout": source.layout(),
         }

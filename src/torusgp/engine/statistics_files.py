@@ -15,7 +15,7 @@ from torusgp.kernels.index_sets import IndexSet
 from torusgp.kernels.torus import Sharing
 from torusgp.storage.archives import decoding, load_archive, save_archive
 
-_LAYOUT = 1  # version of the file
+_LAYOUT = 2  # version of the file
 _DEVICE = re.compile(r"cpu|cuda(:\d+)?")
 
 
@@ -61,7 +61,7 @@ class StoredStatistics(SummedStatistics):
     @classmethod
     def load(cls, path):
         """Read statistics written by :meth:`save`."""
-        content, arrays, _ = load_archive(path, "SufficientStatistics", _LAYOUT)
+        content, arrays = load_archive(path, "SufficientStatistics", _LAYOUT)
         with decoding(path):
             return cls.from_archive(content, arrays)
 
@@ -73,14 +73,14 @@ class StoredStatistics(SummedStatistics):
             raise ValueError("stored frequencies have to be whole numbers, the zero vector first.")
         index_set = IndexSet(frequencies, arrays.get("indices"), content["set_name"], content["max_interaction"])
         period = arrays["period"] if arrays["period"].ndim else float(arrays["period"])
-        partials = content.get("partials")
+        partials = content["partials"]
         result = cls(
             index_set,
             period,
-            n_outputs=len(arrays["shift"]) - content.get("n_plain", 0),
-            n_plain=content.get("n_plain", 0),
+            n_outputs=len(arrays["shift"]) - content["n_plain"],
+            n_plain=content["n_plain"],
             tolerance=content["tolerance"],
-            sharing=_sharing_of(content),
+            sharing=Sharing(**{name: tuple(values) for name, values in content["sharing"].items()}),
             partials=None if partials is None else Partials(**{name: tuple(some) for name, some in partials.items()}),
             **_available_device(content),
         )
@@ -116,7 +116,7 @@ class StoredStatistics(SummedStatistics):
             raise ValueError("stored scales and sums of squares are negative.")
 
     def _check_stored_sums(self):
-        r"""Raise if the sums of a file are of fewer rows than it says, as older versions wrote with ``n_threads=-1``.
+        r"""Raise if the sums of a file are of fewer rows than it says.
 
         Sample weights :math:`w` and precisions :math:`w p` have :math:`\sum w p \ge n \exp(\sum w \log p / n)`, by
         the inequality of the means, with :math:`n = \sum w`.
@@ -128,20 +128,14 @@ class StoredStatistics(SummedStatistics):
         if total < least * (1 - max(1e-6, 10 * self.tolerance)):
             raise ValueError(
                 f"Stored statistics say that they are of {self.n_samples:g} rows, but their sums hold a weight of "
-                f"{total:.6g} instead of at least {least:.6g}: rows were dropped when they were gathered, as older "
-                "versions did with n_threads=-1. Fit again from the rows."
+                f"{total:.6g} instead of at least {least:.6g}: rows were dropped when they were gathered. "
+                "Fit again from the rows."
             )
-
-
-def _sharing_of(content):
-    """Which axes share an input; files from before that mattered do not tell."""
-    stored = content.get("sharing")
-    return None if stored is None else Sharing(**{name: tuple(values) for name, values in stored.items()})
 
 
 def _available_device(content):
     """Backend, device and precision of stored sums; where that device is absent, their arrays serve on the CPU."""
-    device, precision = content.get("device"), content.get("precision", "float64")
+    device, precision = content["device"], content["precision"]
     if device is not None and not (isinstance(device, str) and _DEVICE.fullmatch(device)):  # before PyTorch is loaded
         raise ValueError(f"its sums were made on {device!r}, which is no device.")
     if device is not None and not has_device(device):

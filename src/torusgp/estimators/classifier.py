@@ -16,13 +16,13 @@ from torusgp.checks import check_sample_weight
 from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.estimators.regressor_files import describe, regressor_from_archive
 from torusgp.estimators.validation import check_inputs
-from torusgp.fitting.files import fit_from_archive, fit_to_archive
+from torusgp.fitting.files import fit_to_archive
 from torusgp.kernels.axes import Expression
 from torusgp.kernels.index_sets import IndexSet
 from torusgp.storage.archives import load_archive, save_archive
 from torusgp.storage.serialisation import from_json, to_json
 
-_KIND, _LAYOUT = "TorusGPClassifier", 1
+_KIND, _LAYOUT = "TorusGPClassifier", 2
 _OWN = ("class_weight",)  # parameters that the models of single classes do not have
 
 
@@ -227,12 +227,12 @@ class TorusGPClassifier(ClassifierMixin, BaseEstimator):
     @classmethod
     def load(cls, path: Any) -> Self:
         """Read a model written by :meth:`save`."""
-        content, arrays, _ = load_archive(path, _KIND, _LAYOUT)
+        content, arrays = load_archive(path, _KIND, _LAYOUT)
         models = []
         for number, part in enumerate(content["fits"]):
             start = f"model{number}_"
             own = {name[len(start) :]: array for name, array in arrays.items() if name.startswith(start)}
-            models.append(regressor_from_archive(TorusGPRegressor, part, own, fit_from_archive))
+            models.append(regressor_from_archive(TorusGPRegressor, part, own))
         shared = {name: value for name, value in models[0].get_params(deep=False).items() if name in cls().get_params()}
         weight = content["class_weight"]
         result = cls(**shared, class_weight=None if weight is None else from_json(weight))

@@ -12,7 +12,6 @@ from torusgp.data.blocks import Blocks, is_dask
 from torusgp.data.checkpoints import Checkpoint, CheckpointError, exclusive
 from torusgp.data.sources import Source, as_source
 from torusgp.engine.statistics import SufficientStatistics
-from torusgp.estimators import layout1
 from torusgp.estimators.layouts import MARGIN, lay_out, named_inputs
 from torusgp.estimators.regressor_files import describe, restore_inputs, same_parameters
 from torusgp.estimators.repeated_passes import fit_blocks_again, fit_source_again
@@ -157,7 +156,7 @@ def _decide(
 def _take_up(model: Any, point: Checkpoint, with_gradient: bool) -> Preliminary:
     """What was decided before the pass that a checkpoint belongs to."""
     content = point.content["more"]
-    if content.get("with_gradient", False) != with_gradient:
+    if content["with_gradient"] != with_gradient:
         raise CheckpointError(
             f"{point.path} was written {'without' if with_gradient else 'with'} observed derivatives. Delete it to "
             "start anew, or name another file."
@@ -169,13 +168,6 @@ def _take_up(model: Any, point: Checkpoint, with_gradient: bool) -> Preliminary:
             f"{point.path} was written by a model with other parameters. Delete it to start anew, or name another file."
         )
     restore_inputs(model, content)
-    if "estimator" not in content:
-        if "trend_weights" in point.arrays:
-            raise CheckpointError(
-                f"{point.path} is from an earlier version, which subtracted slow change from the targets; now it is "
-                "part of the model. Delete it to start anew, or name another file."
-            )
-        return layout1.outcome(content, point.arrays, point.arrays["period"])
     arrays = {name[8:]: array for name, array in point.arrays.items() if name.startswith("outcome_")}
     return outcome_from_archive(content, arrays)
 

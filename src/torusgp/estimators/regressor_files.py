@@ -1,4 +1,4 @@
-"""Regressors in files, of this layout and the one before."""
+"""Regressors in files."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from torusgp.estimators import layout1
 from torusgp.estimators.settings import Torch, make_settings
 from torusgp.estimators.short_form import DEFAULT_FAMILY
 from torusgp.fitting.changing_noise import ChangingNoise
 from torusgp.fitting.files import check_fit, fit_from_archive, fit_to_archive
 from torusgp.fitting.likelihoods import Likelihood, check_likelihood, likelihood_from_json, likelihood_to_json
-from torusgp.fitting.noise_models import WhiteNoise, check_noise, noise_from_json, noise_to_json
+from torusgp.fitting.noise_models import check_noise, noise_from_json, noise_to_json
 from torusgp.storage.archives import decoding, load_archive, save_archive
 from torusgp.storage.serialisation import from_json, to_json
 
-_KIND, _LAYOUT = "TorusGPRegressor", 2
+_KIND, _LAYOUT = "TorusGPRegressor", 3
 _NOISE = "noise_model_"  # before the names of arrays of a model of the noise
 _TECHNICAL = ("n_threads", "verbose", "backend")  # parameters that say how, not what
 
@@ -41,21 +40,21 @@ def check_unchanged(model: Any, why: str) -> None:
 
 
 def load_regressor(cls: Any, path: Any) -> Any:
-    """Read a regressor written by :func:`save_regressor`, or by an earlier version."""
-    content, arrays, layout = load_archive(path, _KIND, _LAYOUT)
+    """Read a regressor written by :func:`save_regressor`."""
+    content, arrays = load_archive(path, _KIND, _LAYOUT)
     with decoding(path):
-        model = regressor_from_archive(cls, content, arrays, layout1.fit if layout == 1 else fit_from_archive)
-        model.notes_ = content.get("notes")
+        model = regressor_from_archive(cls, content, arrays)
+        model.notes_ = content["notes"]
     return model
 
 
-def regressor_from_archive(cls: Any, content: dict[str, Any], arrays: dict[str, Any], read: Any) -> Any:
-    """A fitted regressor from what a file holds of it; ``read`` makes the fit."""
+def regressor_from_archive(cls: Any, content: dict[str, Any], arrays: dict[str, Any]) -> Any:
+    """A fitted regressor from what a file holds of it."""
     model = _unfitted(cls, content)
     model.forget()
     check_likelihood(model.likelihood)
     compute = make_settings(model).compute
-    fit = read(content, arrays, compute)
+    fit = fit_from_archive(content, arrays, compute)
     restore_inputs(model, content)
     check_fit(fit, model.n_features_in_)
     model.set_fit(fit)
@@ -102,9 +101,7 @@ def _to_stored(model: Any) -> Any:
 
 
 def _unfitted(cls: Any, content: dict[str, Any]) -> Any:
-    """Estimator with the parameters of a file; one that did not exist when it was written has its default."""
-    if "estimator" not in content:
-        return cls(**layout1.parameters(content))
+    """Estimator with the parameters of a file."""
     parameters = from_json(content["estimator"])
     if isinstance(parameters.get("backend"), dict):
         parameters["backend"] = Torch(**parameters["backend"])
@@ -112,19 +109,12 @@ def _unfitted(cls: Any, content: dict[str, Any]) -> Any:
         parameters["likelihood"] = likelihood_from_json(parameters["likelihood"])
     if isinstance(parameters.get("noise"), dict):
         parameters["noise"] = noise_from_json(parameters["noise"])
-    bounds = parameters.pop("noise_variance_bounds", None)  # which was a parameter of its own
-    if bounds is not None:
-        parameters["noise"] = WhiteNoise(bounds)
-    parameters.pop("gradient_noise_variance", None)  # so was this, which a fitted model has as its own
     return cls(**parameters)
 
 
 def same_parameters(model: Any, content: dict[str, Any]) -> bool:
     """Whether a model would be fitted as the one that a file describes."""
-    stored = _unfitted(type(model), content)
-    if isinstance(model.index_set, str) and (model.index_set, str(stored.index_set)) == ("auto", "adaptive"):
-        stored.set_params(index_set="auto")  # as the default was called; a pass goes on with the set that it has
-    return not _differences(model, stored)
+    return not _differences(model, _unfitted(type(model), content))
 
 
 def _differences(one: Any, other: Any) -> list[str]:

@@ -20,7 +20,7 @@ from torusgp.fitting.row_passes import BlockPasses, SourcePasses, rows_of_chunk
 from torusgp.storage.archives import load_archive, save_archive
 from torusgp.storage.files import check_places
 
-_KIND, _LAYOUT = "RepeatedPasses", 1
+_KIND, _LAYOUT = "RepeatedPasses", 2
 
 
 def fit_source_again(model: Any, X: Any, y: Any, sample_weight: Any, scale: Any, checkpoint: Any) -> Any:
@@ -85,7 +85,7 @@ def _writer(model: Any, fitter: LatentFitter, path: Path, source: Source) -> Cal
 
 def _take_up(model: Any, path: Path, source: Source) -> tuple[Progress, LatentFitter]:
     """Where the fit that a checkpoint belongs to stood."""
-    content, arrays, _ = load_archive(path, _KIND, _LAYOUT)
+    content, arrays = load_archive(path, _KIND, _LAYOUT)
     advice = "Delete that file to start anew, or name another one."
     if not same_parameters(model, content):
         raise CheckpointError(f"{path} was written by a model with other parameters. {advice}")

@@ -163,9 +163,9 @@ def outcome_from_archive(content: dict[str, Any], arrays: dict[str, Any]) -> Pre
             raise ValueError(f"the stored parameter {name!r} is {value}, it must be finite and positive.")
         entries[name] = Parameter(value, lower, upper, learned.astype(bool))
     parameters = Parameters(entries, arrays["period"])
-    rounds = tuple(Round(*one) for one in content.get("rounds", []))
+    rounds = tuple(Round(*one) for one in content["rounds"])
     index_set, factor = from_json(content["index_set"]), arrays.get("noise_factor")
-    share = float(content.get("rest_share", 0.0))
+    share = float(content["rest_share"])
     if not 0 <= share <= 1:
         raise ValueError(f"the stored share of the prior variance outside the set is {share}, not between 0 and 1.")
     learned = Learned(parameters, index_set, np.nan, rounds=rounds, noise_factor=factor, rest_share=share)
@@ -217,7 +217,7 @@ def fit_from_archive(content: dict[str, Any], arrays: dict[str, Any], compute: C
     kind = SufficientStatistics if latent is None else WorkingStatistics
     statistics = kind.from_archive(content["statistics"], sums)
     model = outcome.model
-    unit = _positive(content.get("noise_unit", 1.0))
+    unit = _positive(content["noise_unit"])
     prior = Prior.of_model(model, arrays["intercept_variance"], unit)
     parts = (
         prior,

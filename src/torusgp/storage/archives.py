@@ -4,7 +4,7 @@ A file is a NumPy ``.npz`` archive: one array for each name, and ``header``, the
 with the
 keys ``format`` (always "torusgp"), ``kind`` (what is stored), ``version`` (of the layout of that kind), ``arrays`` (the
 names of the arrays), ``content`` (all that is not an array) and ``digest`` (of all of these). The archive's own
-checksums tell a damaged file, the digest one that was altered; files of before there was one are read without.
+checksums tell a damaged file, the digest one that was altered. A file of another layout is refused: nothing reads it.
 """
 
 from __future__ import annotations
@@ -72,25 +72,16 @@ def _umask():
 
 
 def load_archive(path, kind, version):
-    """Read a file written by :func:`save_archive`.
-
-    Returns
-    -------
-    content : dict
-        What was not an array.
-    arrays : dict of ndarray
-    layout : int
-        Version of the layout that the file has.
-    """
+    """Content and arrays of a file written by :func:`save_archive`, in the layout of this version."""
     path = Path(path)
     try:
         arrays = _read_arrays(path)
-        header = json.loads(_to_text(arrays.pop("header")))
+        header = json.loads(arrays.pop("header").tobytes())
         digest = header.pop("digest", None)
         if header["format"] != "torusgp" or not isinstance(header["version"], int) or "content" not in header:
             raise ValueError("its header is not one of torusgp")
-        is_known = header["kind"] == kind and header["version"] <= version
-        if is_known and (header["arrays"] != sorted(arrays) or digest not in (None, _digest(header, arrays))):
+        is_known = header["kind"] == kind and header["version"] == version
+        if is_known and (header["arrays"] != sorted(arrays) or digest != _digest(header, arrays)):
             raise ValueError("its parts are not those of its header")
     except FileNotFoundError:
         raise
@@ -98,19 +89,24 @@ def load_archive(path, kind, version):
         raise ValueError(f"{path} is not a torusgp file, or it is damaged or cut short.") from error
     if header["kind"] != kind:
         raise ValueError(f"{path} holds a {header['kind']}, not a {kind}.")
-    if header["version"] > version:
+    check_layout(path, header["version"], version)
+    return header["content"], arrays
+
+
+def check_layout(path, found, wanted):
+    """Raise if a file has another layout than this version of torusgp writes."""
+    if found != wanted:
         raise ValueError(
-            f"{path} was written by a newer version of torusgp (layout {header['version']}, this one reads up to "
-            f"{version}): upgrade torusgp to read it."
+            f"{path} was written by another version of torusgp (its layout is {found}, this version has {wanted}): fit "
+            "again, and delete it or name another file."
         )
-    return header["content"], arrays, header["version"]
 
 
 def archive_kind(path):
     """What a file that :func:`save_archive` wrote contains; None if it is none."""
     try:
         with np.load(path) as archive:
-            return json.loads(_to_text(archive["header"])).get("kind")
+            return json.loads(archive["header"].tobytes()).get("kind")
     except _UNREADABLE:
         return None
 
@@ -125,11 +121,6 @@ def decoding(path: Any) -> Iterator[None]:
     except _ALTERED as error:
         what = f"{type(error).__name__}: {error}"
         raise ValueError(f"{path} cannot be read: its parts do not fit together ({what}). Was it altered?") from error
-
-
-def _to_text(header: Any) -> str:
-    """Text of the header: its bytes, or in older files characters of four bytes each."""
-    return str(header) if header.dtype.kind == "U" else header.tobytes().decode()
 
 
 def _digest(header: dict[str, Any], arrays: dict[str, Any]) -> str:

@@ -366,9 +366,9 @@ def _facts(summary, unit):
         else:
             facts[term["name"]] = told
     size = summary.get("slow_change_std")
-    if summary.get("has_slow_change") and (size is None or size > _NOTICEABLE * summary["noise_std"]):
-        told = "" if size is None else f"standard deviation {quantity(size, unit)} over the rows, "
-        facts["slow change"] = f"{told}beside the period; part of predictions"
+    if size is not None and size > _NOTICEABLE * summary["noise_std"]:
+        told = f"standard deviation {quantity(size, unit)} over the rows"
+        facts["slow change"] = f"{told}, beside the period; part of predictions"
     others = summary.get("terms") or summary.get("slopes")
     function = "what repeats" if others and summary.get("is_seasonal", True) else "function"
     facts[function] = f"varies by {quantity(summary['function_std'], unit, 4)} (standard deviation)"

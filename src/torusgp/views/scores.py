@@ -63,7 +63,7 @@ class Scores:
         as the errors are, and the uncertainty of the function. None if the rows have no order.
     middle, middle_std : float or None
         Share of the observations inside the 50 % intervals, and the error that chance gives it where intervals are
-        right. None in files of before it was looked at.
+        right.
     crps : float or None
         Continuous ranked probability score, in the units of the target.
     deviance, brier : float or None
@@ -81,8 +81,6 @@ class Scores:
     coverage_std : float or None
         Error that chance gives ``coverage`` where intervals are right and errors as autocorrelated as these; that of
         independent rows where it is not known.
-
-    Those from ``mae`` on are None in files of before they were computed.
     """
 
     n_rows: int

@@ -276,8 +276,3 @@ class TestPlot:
         assert display.ax_.get_ylabel().startswith("observed" if name == "categories" else model.target)
         assert len(display.ax_.lines) >= 2
         plt.close(display.figure_)
-
-    def test_a_model_of_an_old_file_has_no_rows(self):
-        model, _ = fitted("periodic")
-        with pytest.raises(ValueError, match="has kept no rows"):
-            RecordDisplay.from_estimator(type("Old", (), {"record_": None, "target": "y", "unit": model.unit})())

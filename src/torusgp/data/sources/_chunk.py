@@ -1,16 +1,12 @@
 """Chunks of rows: what they hold, how they are recognised, and how they are put together."""
 
 import hashlib
-import zlib
 from dataclasses import dataclass, fields
-from functools import lru_cache
 
 import numpy as np
 
 CHUNK_ROWS = 2**19  # rows that are read at once where the source leaves the choice
-DIGEST, OLD_DIGEST = "blake2b", "crc32"  # kinds of digests: of today, and of checkpoints of older versions
 _DIGEST_BYTES = 16  # as good as no chance that other rows have the same digest
-_DIGEST_BLOCK = 2**15  # numbers whose bits are added up to one number of an old digest
 
 
 class SourceError(ValueError):
@@ -48,49 +44,25 @@ class Chunk:
         """The same rows, in memory that nobody else writes to."""
         return _chunk_of(lambda arrays: arrays[0].copy(), [self])
 
-    def digest(self, before="", kind=DIGEST):
-        """What tells these rows from others, after the digest of the chunks before.
+    def digest(self, before=""):
+        """Hash of all bytes and of the shapes, so that it matters how rows are cut, after the chunks before.
 
         Parameters
         ----------
-        before : str or int, default=""
-            Digest of the chunks before; zero for the first one with the old kind.
-        kind : {"blake2b", "crc32"}, default="blake2b"
-            The old kind, "crc32", is for checkpoints of older versions only: it is blind to an even number of changed
-            signs in a block.
+        before : str, default=""
+            Digest of the chunks before.
 
         Returns
         -------
-        str or int
+        str
         """
-        return (_blake2b if kind == DIGEST else _sums_of_bits)(self.arrays(), before)
-
-
-def _blake2b(arrays, before):
-    """Hash of all bytes, and of the shapes, so that it matters how rows are cut into chunks."""
-    shapes = [None if array is None else array.shape for array in arrays]
-    found = hashlib.blake2b(f"{before} {shapes}".encode(), digest_size=_DIGEST_BYTES)
-    for array in arrays:
-        if array is not None:
-            found.update(np.ascontiguousarray(array, dtype="<f8").data)
-    return found.hexdigest()
-
-
-def _sums_of_bits(arrays, before):
-    """Sums of the bits of blocks of numbers, with an odd factor for each: of a sign, the highest bit, only parity."""
-    value = before
-    for array in arrays:
-        bits = np.zeros(0, np.uint64) if array is None else np.ascontiguousarray(array).view(np.uint64).ravel()
-        value = zlib.crc32(np.int64(-1 if array is None else len(array)).tobytes(), value)
-        for start in range(0, bits.size, _DIGEST_BLOCK):
-            block = bits[start : start + _DIGEST_BLOCK]
-            value = zlib.crc32(np.dot(block, _factors()[: block.size]).tobytes(), value)
-    return value
-
-
-@lru_cache(maxsize=1)
-def _factors():
-    return np.random.PCG64(0).random_raw(_DIGEST_BLOCK) | np.uint64(1)
+        arrays = self.arrays()
+        shapes = [None if array is None else array.shape for array in arrays]
+        found = hashlib.blake2b(f"{before} {shapes}".encode(), digest_size=_DIGEST_BYTES)
+        for array in arrays:
+            if array is not None:
+                found.update(np.ascontiguousarray(array, dtype="<f8").data)
+        return found.hexdigest()
 
 
 def joined(chunks):

@@ -24,8 +24,8 @@ def row_chunks(n_rows, n_columns):
 
 
 def stored_count(arrays):
-    """Number of rows of stored sums; files from before rows were counted begin at zero."""
-    return int(arrays.get("n_rows", 0))
+    """Number of rows of stored sums."""
+    return int(arrays["n_rows"])
 
 
 class RowSums:

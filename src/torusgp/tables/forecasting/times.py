@@ -147,7 +147,7 @@ class Timeline:
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> Timeline:
         """Timeline from what :meth:`to_json` gave."""
-        return cls(**(content | {"slots": tuple(content["slots"]), "closed": tuple(content.get("closed", ()))}))
+        return cls(**(content | {"slots": tuple(content["slots"]), "closed": tuple(content["closed"])}))
 
     def to_json(self) -> dict[str, Any]:
         """What JSON can hold of it."""

@@ -22,8 +22,7 @@ def forecast_ahead(table):
     Forecast or str
         Why there is none, where the time alone does not tell the inputs, or nothing orders the rows.
     """
-    record = table.record_
-    n_unseen = 0 if record is None else int(record.is_unseen.sum())
+    n_unseen = int(table.record_.is_unseen.sum())
     horizon = min(max(1, n_unseen or round(_SHARE * table.n_rows_)), _MOST_ROWS)
     try:
         return table.forecast(horizon, quantiles=(LOW, 0.5, HIGH))

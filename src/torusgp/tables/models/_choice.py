@@ -16,7 +16,6 @@ from torusgp.tables.models._holidays import NAME as HOLIDAYS
 from torusgp.tables.models._holidays import check_holidays
 from torusgp.tables.models._inputs import TableInputs
 from torusgp.tables.models._lags import parse_lags
-from torusgp.tables.models._layout2 import FARTHEST
 from torusgp.tables.models._terms import (
     TIME,
     category_inputs,
@@ -36,6 +35,7 @@ _BY_TYPE = ("day", "week", "year")  # cycles of a column of times whose cycles n
 _SLOW = (0.25, 10.0)  # bounds of the length scale of slow change, relative to the time that the rows cover
 _FEW_AXES = 3  # up to so many interact freely; of more the data choose the frequencies
 AUTO = "auto"  # the family of each term by what it is for
+_FARTHEST = 2.0  # factor by which a learned period may be another than the one given
 _OF_EFFECTS, _OF_ALL = "squared_exponential", "matern52"  # what pairs do is smooth; all inputs together have exceptions
 NOT_NAMED = "it is not named"  # why most columns are not used
 _FUNCTIONS = "line(x), slope(x), category(x) and circle(x, period)"
@@ -387,7 +387,7 @@ class _Chooser:
             )
         period = check_period(name, more[0])
         around = period != "auto" and len(more) > 1
-        bounds = (period / FARTHEST, period * FARTHEST) if around else None
+        bounds = (period / _FARTHEST, period * _FARTHEST) if around else None
         return Circle(name, period, self._options.family, period_bounds=bounds)
 
     # What comes out ----------------------------------------------------------------------------------------------

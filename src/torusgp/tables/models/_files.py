@@ -4,20 +4,18 @@ import tempfile
 from pathlib import Path
 
 from torusgp.estimators.regressor import TorusGPRegressor
-from torusgp.storage.archives import archive_kind, decoding, load_archive
+from torusgp.storage.archives import archive_kind, check_layout, decoding, load_archive
 from torusgp.storage.serialisation import from_json, to_json
 from torusgp.tables.forecasting import Backtest, Timeline
 from torusgp.tables.models._inputs import TableInputs
-from torusgp.tables.models._layout1 import FittedWithLine, with_line
 from torusgp.tables.models._slopes import SlopeEstimate
-from torusgp.tables.models._summary import upgrade_summary
 from torusgp.views.findings import Finding
 from torusgp.views.record import Record
 from torusgp.views.scores import Scores
 from torusgp.views.summary import to_plain
 
-PANEL = "PanelModel"  # kind of files with several models
-_LAYOUT = 3  # of the notes in the file
+PANEL, PANEL_LAYOUT = "PanelModel", 2  # files with several models
+_LAYOUT = 4  # of the notes in the file
 
 
 def load_regressor(path):
@@ -37,7 +35,7 @@ def load_regressor(path):
         return _load_level(Path(whole), level)
     check_file(path)
     if is_panel(path):
-        content, _, _ = load_archive(path, PANEL, 1)
+        content, _ = load_archive(path, PANEL, PANEL_LAYOUT)
         raise ValueError(
             f"{path} has a model for each of {len(content['levels'])} values of {content['by']!r}, which predict and "
             f"forecast take together. For one of them write {path}:{content['levels'][0]}."
@@ -61,7 +59,7 @@ def check_file(path):
 
 def _load_level(path, level):
     """The regressor of one level of a file with several."""
-    content, arrays, _ = load_archive(path, PANEL, 1)
+    content, arrays = load_archive(path, PANEL, PANEL_LAYOUT)
     if level not in content["levels"]:
         known = ", ".join(content["levels"])
         raise ValueError(f"{path} has no model of {content['by']} {level!r}; it has those of {known}.")
@@ -74,8 +72,6 @@ def _load_level(path, level):
 def to_notes(table, notes):
     """What the file of a regressor says of the table whose model it is; see :meth:`TableModel.save`."""
     summary = table.summary()  # first: it says so if the model is not fitted
-    if isinstance(table.model_.fitted_, FittedWithLine):
-        raise ValueError("A model whose line was read from a file of an earlier version is not written: fit it again.")
     return {
         "layout": _LAYOUT,
         "parameters": to_plain(table.get_params() | {"verbose": 0, "terms": to_json(table.terms)}),
@@ -85,7 +81,7 @@ def to_notes(table, notes):
         "timeline": None if table.timeline_ is None else table.timeline_.to_json(),
         "evaluation": None if table.evaluation_ is None else to_plain(table.evaluation_.to_json()),
         "summary": summary,
-        "record": None if table.record_ is None else table.record_.to_json(),
+        "record": table.record_.to_json(),
         "notes": {} if notes is None else notes,
     }
 
@@ -99,31 +95,25 @@ def from_notes(kind, model, path):
             "torusgp fit. Use it from Python with TorusGPRegressor.load."
         )
     with decoding(path):
-        if content["layout"] > _LAYOUT:
-            raise ValueError(f"{path} was written by a newer version of torusgp: upgrade torusgp to read it.")
-        known = kind._get_param_names()
-        stored = {name: value for name, value in content["parameters"].items() if name in known}
-        stored["terms"] = from_json(stored.get("terms"))
-        table = kind(**({"whole_days": False} | stored))  # days moved on before there was a choice
+        check_layout(path, content["layout"], _LAYOUT)
+        table = kind(**(content["parameters"] | {"terms": from_json(content["parameters"]["terms"])}))
         table.model_, table.inputs_ = model, TableInputs.from_json(content["inputs"])
-        table.slopes_ = [SlopeEstimate(**one) for one in content.get("slopes", [])]
-        if content.get("trend") is not None:
-            with_line(table, content["trend"])
+        table.slopes_ = [SlopeEstimate(**one) for one in content["slopes"]]
         stored_names = list(getattr(model, "feature_names_in_", ()))
         if table.inputs_.names != stored_names:
             raise ValueError(f"its table has the inputs {table.inputs_.names}, its regressor {stored_names}.")
-        table._typical_scale = content.get("typical_scale", 1.0)
-        table.timeline_ = None if content.get("timeline") is None else Timeline.from_json(content["timeline"])
+        table._typical_scale = content["typical_scale"]
+        table.timeline_ = None if content["timeline"] is None else Timeline.from_json(content["timeline"])
         table._set_noise_factor()
-        table._summary, table.notes_ = upgrade_summary(content["summary"], model), content["notes"]
+        table._summary, table.notes_ = content["summary"], content["notes"]
         rows, holdout = table._summary["rows"], table._summary["holdout"]
         table.n_rows_, table.n_dropped_ = rows["fitted"], rows["dropped"]
         table.redundancy_, table.n_effective_ = rows["redundancy"], rows["effective"]
         table.scores_ = None if holdout is None else Scores.from_json(holdout)
-        evaluation = content.get("evaluation")
+        evaluation = content["evaluation"]
         table.evaluation_ = None if evaluation is None else Backtest.from_json(evaluation)
         table.is_refitted_ = table._summary["is_refitted"]
         table.quality_ = table._summary["quality"]
         table.findings_ = [Finding(**one) for one in table._summary["findings"]]
-        table.record_ = None if content.get("record") is None else Record.from_json(content["record"])
+        table.record_ = Record.from_json(content["record"])
     return table

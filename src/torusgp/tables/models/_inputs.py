@@ -9,7 +9,6 @@ from torusgp.tables.calendar import CYCLES, CalendarPhases, cycle_of
 from torusgp.tables.models._holidays import NAME as HOLIDAYS
 from torusgp.tables.models._holidays import holiday_levels
 from torusgp.tables.models._lags import History, Lag
-from torusgp.tables.models._layout2 import upgrade_model
 from torusgp.tables.models._terms import (
     TIME,
     all_factors,
@@ -77,7 +76,7 @@ class TableInputs:
     time: str | None
     timezone: str | None
     zone: str | None = None
-    whole_days: bool = False  # as in files from before there was a choice
+    whole_days: bool = True
     decimal: str = "auto"
     date_format: str = "auto"
     axis: TimeAxis | None = None
@@ -89,22 +88,19 @@ class TableInputs:
 
     @classmethod
     def from_json(cls, content):
-        """Inputs from what :meth:`to_json` gave, or an earlier version."""
+        """Inputs from what :meth:`to_json` gave."""
         calendar = None if content["calendar"] is None else (content["calendar"][0], tuple(content["calendar"][1]))
-        model = from_json(content["model"]) if "model" in content else upgrade_model(content, calendar)
-        kept = ("whole_days", "decimal", "date_format", "holidays")
         return cls(
-            model,
-            calendar,
-            content["time"],
-            content["timezone"],
-            content["zone"],
-            axis=None if content.get("axis") is None else TimeAxis(**content["axis"]),
-            lags=tuple(Lag(**lag) for lag in content.get("lags", ())),
-            history=None if content.get("history") is None else History.from_json(content["history"]),
-            empty_levels=tuple(content.get("empty_levels", ())),
-            unused=tuple(map(tuple, content.get("unused", ()))),
-            **{name: content[name] for name in kept if name in content},
+            **content
+            | {
+                "model": from_json(content["model"]),
+                "calendar": calendar,
+                "axis": None if content["axis"] is None else TimeAxis(**content["axis"]),
+                "lags": tuple(Lag(**lag) for lag in content["lags"]),
+                "history": None if content["history"] is None else History.from_json(content["history"]),
+                "empty_levels": tuple(content["empty_levels"]),
+                "unused": tuple(map(tuple, content["unused"])),
+            }
         )
 
     def to_json(self):

@@ -79,7 +79,7 @@ def _compared(table, frame, source, new_rows):
     mean = table.quality_.get("mean")
     is_same = mean is not None and len(rows.y) == table.n_rows_ and np.isclose(rows.y.mean(), mean, rtol=_SAME)
     if is_same if new_rows is None else not new_rows:
-        return summary, make_record(rows) if table.record_ is None else table.record_
+        return summary, table.record_
     scores = table._score(rows, "given to the report, which are new to the model")
     findings = list(summary["findings"])
     if table.scores_ is not None and scores.rmse > _WORSE * table.scores_.rmse:

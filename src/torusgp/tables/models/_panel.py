@@ -13,14 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from torusgp.checks import check_count
 from torusgp.storage.archives import load_archive, save_archive
-from torusgp.tables.models._files import PANEL, is_panel
+from torusgp.tables.models._files import PANEL, PANEL_LAYOUT, is_panel
 from torusgp.tables.models._model import TableModel
 from torusgp.tables.models._panel_forecasts import PanelForecast
 from torusgp.tables.models._rows import TABLE, numbered, to_table
 from torusgp.tables.models._words import command_words, speaks_command, word
 from torusgp.tables.reading import TableError, level_column
 
-_LAYOUT = 1
 _SHOWN = 8  # levels that an error names
 
 
@@ -203,7 +202,7 @@ class PanelModel(BaseEstimator):
                 model.save(Path(folder) / "model.npz", notes)
                 arrays[f"model_{i}"] = np.frombuffer((Path(folder) / "model.npz").read_bytes(), dtype=np.uint8)
         content = {"by": self.by, "levels": list(self.models_), "failed": self.failed_, "notes": notes or {}}
-        save_archive(path, PANEL, _LAYOUT, content, arrays)
+        save_archive(path, PANEL, PANEL_LAYOUT, content, arrays)
 
     @classmethod
     def load(cls, path):
@@ -218,7 +217,7 @@ class PanelModel(BaseEstimator):
         -------
         PanelModel
         """
-        content, _, _ = load_archive(path, PANEL, _LAYOUT)
+        content, _ = load_archive(path, PANEL, PANEL_LAYOUT)
         models = {level: TableModel.load(f"{path}:{level}") for level in content["levels"]}
         panel = cls(clone(next(iter(models.values()))), content["by"])
         panel.models_, panel.failed_, panel.notes_ = models, content["failed"], content["notes"]

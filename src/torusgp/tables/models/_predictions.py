@@ -13,7 +13,6 @@ from sklearn.utils import check_random_state
 
 from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.tables.models._rows import Rows, row_times
-from torusgp.tables.models._slopes import inflated_std, inflation_roots
 from torusgp.views.metrics import deviances
 from torusgp.views.scores import LEVELS, Scores
 
@@ -167,7 +166,6 @@ def _predict_alone(table: Any, rows: Rows, levels: Array, scored: bool) -> Predi
         noise_std = np.broadcast_to(row_noise_std(table, rows), len(rows.X))
         mean, std = model.predict(rows.X, return_std=True, include_noise=table.noise is None)
         std = np.hypot(std, noise_std) if table.noise is not None else std
-        std = inflated_std(model, rows.X, std, table.slopes_)
         shown = mean[:, None] + ndtri(levels) * std[:, None]
         return Predictions(mean, std, shown, noise_std if scored else None)
     mean, std = model.predict(rows.X, return_std=True, exposure=rows.scale)
@@ -212,8 +210,6 @@ def draw_rows(table: Any, rows: Rows, n_draws: int, random_state: Any) -> Array:
     if not is_plain(table):
         return table.model_.sample_y(rows.X, n_draws, random_state, include_noise=True, exposure=rows.scale).T
     values = table.model_.sample_y(rows.X, n_draws, random_state).T
-    for root in inflation_roots(table.model_, rows.X, table.slopes_):
-        values = values + random_state.normal(size=(n_draws, 1)) * root
     return values + random_state.normal(size=values.shape) * np.broadcast_to(row_noise_std(table, rows), len(rows.X))
 
 

@@ -50,10 +50,7 @@ def summarise(table):
             "slow_change_std": table._part_stds.get(SLOW_CHANGE),
             "terms": _terms(table, scales),
             "unused": [{"column": column, "reason": reason} for column, reason in inputs.unused],
-            "slopes": [
-                {name: value for name, value in slope.to_json().items() if name != "inflation"}
-                for slope in table.slopes_
-            ],
+            "slopes": [slope.to_json() for slope in table.slopes_],
             "is_seasonal": _is_seasonal(fitted),
             "function_std": function_std(model) if _is_seasonal(fitted) else table._part_stds[None],
             "signal_std": np.sqrt(model.signal_variance_),
@@ -143,20 +140,6 @@ def part_stds(model, X):
     if SLOW_CHANGE in stds:
         stds[SLOW_CHANGE] = float(np.std(parts[:, 1:].sum(axis=1)))
     return stds
-
-
-def upgrade_summary(summary, model):
-    """A summary from a file, with what is told today."""
-    today = {name: value for name, value in summary.items() if name not in ("has_trend", "trend")}
-    if "has_trend" in summary:  # its size was not told
-        today |= {"has_slow_change": summary["has_trend"], "slow_change_std": None}
-    if "slopes" not in summary:
-        line = summary.get("trend")
-        told = [] if line is None else [{"column": line["column"], "slope": line["slope"], "std": line["slope_std"]}]
-        today |= {"terms": [], "slopes": [one | {"per": line["per"], "is_time": True} for one in told]}
-    if "columns" in today:
-        today["n_components"] = today.pop("columns")
-    return {"function_std": function_std(model), "quality": {}, "findings": []} | today
 
 
 def _errors(table):

@@ -50,10 +50,7 @@ class RecordDisplay:
         -------
         RecordDisplay
         """
-        record = getattr(estimator, "record_", None)
-        if record is None:
-            raise ValueError("The model has kept no rows to draw: it was written by an earlier version. Fit it again.")
-        return cls(record, f"{estimator.target} ({estimator.unit})" if estimator.unit else estimator.target)
+        return cls(estimator.record_, f"{estimator.target} ({estimator.unit})" if estimator.unit else estimator.target)
 
     def plot(self, ax=None):
         """Draw them.
