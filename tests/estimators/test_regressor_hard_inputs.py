@@ -293,7 +293,7 @@ X, Y = wavy(20)
     ("rows", "message"),
     [
         ({"X": np.where(X > 1.5, np.nan, X)}, "Input X contains NaN"),
-        ({"X": np.where(X > 1.5, np.inf, X)}, "Input X contains infinity"),
+        ({"X": np.where(X > 1.5, np.inf, X)}, "Input X contains NaN or infinity: the input .x0. is inf in row"),
         ({"y": np.where(Y > 1, np.nan, Y)}, "Input y contains NaN"),
         ({"y": np.where(Y > 1, np.inf, Y)}, "Input y contains infinity"),
         ({"y": Y[:-1]}, "inconsistent numbers of samples"),

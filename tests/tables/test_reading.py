@@ -11,11 +11,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from torusgp import TableModel
 from torusgp.tables.calendar import CalendarPhases
 from torusgp.tables.reading import (
     TableError,
     complete_rows,
     holds_numbers,
+    level_column,
     numeric_column,
     read_table,
     read_without_loss,
@@ -601,3 +603,36 @@ class TestColumnsThatAreKept:
         assert kept["large"].tolist()[0] == self.LARGE
         kept.to_parquet(tmp_path / "again.parquet")
         assert pq.read_table(tmp_path / "again.parquet").column("large").to_pylist() == [self.LARGE, None]
+
+
+class TestLargeLevels:
+    LARGE = 2**60
+
+    def ids(self):
+        return [self.LARGE + 1, None, self.LARGE + 2, self.LARGE + 3]
+
+    def test_a_file_with_empty_fields_tells_them_apart(self, tmp_path):
+        path = tmp_path / "ids.csv"
+        pd.DataFrame({"id": pd.array(self.ids(), dtype="Int64"), "y": 1.5}).to_csv(path, index=False)
+        assert read_table(path)["id"].dtype == float  # rounded already
+        levels = level_column(read_table(path), "id", path)
+        assert levels.dropna().tolist() == [str(one) for one in self.ids() if one is not None]
+        assert levels.isna().tolist() == [False, True, False, False]
+
+    def test_an_empty_field_may_be_a_level_beside_them(self, tmp_path):
+        path = tmp_path / "ids.csv"
+        ids = pd.array(self.ids() * 20, dtype="Int64")
+        pd.DataFrame({"id": ids, "y": np.tile([1.0, 2.0, 3.0, 4.0], 20) + 0.1 * np.cos(np.arange(80))}).to_csv(
+            path, index=False
+        )
+        model = TableModel("y", terms="category(id)").fit(path)
+        np.testing.assert_allclose(model.predict(path)["mean"][:4], [1, 2, 3, 4], atol=0.1)
+
+    def test_whole_numbers_of_any_type_are_kept(self):
+        frame = pd.DataFrame({"a": pd.array(self.ids(), dtype="Int64"), "b": self.ids()}, dtype=object)
+        for name in frame:
+            assert level_column(frame, name, "the table").dropna().tolist() == [str(self.LARGE + i) for i in (1, 2, 3)]
+
+    def test_rounded_numbers_of_a_frame_are_refused(self):
+        with pytest.raises(TableError, match=r"row 1: 1152921504606846976 in column 'id' .* make the column text"):
+            level_column(pd.DataFrame({"id": [2.0**60, None]}), "id", "the table")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
+from threading import Lock, RLock
 from typing import Any, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +24,15 @@ from torusgp.fitting.problem import noise_variances
 from torusgp.kernels.index_sets import IndexSet
 from torusgp.kernels.kernel import TorusKernel
 from torusgp.kernels.resolve import restricted_period
+
+_GUARD = Lock()
+_LOCKS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # beside the models, which are pickled and copied
+
+
+def lock_of(model: Any) -> Any:
+    """The lock of a model: rows that several threads add are counted one call after the other."""
+    with _GUARD:
+        return _LOCKS.setdefault(model, RLock())
 
 
 class FittedAttributes:
@@ -58,11 +69,12 @@ class FittedAttributes:
     def fit_(self) -> Fit:
         """The fit of the rows seen so far; learned anew after rows were added."""
         check_is_fitted(self, "statistics_")
-        if self._fit is None:
-            fitter = make_fitter(self, self._outcome.model, bool(self._outcome.learned.rounds))
-            self.set_fit(fitter.fit_statistics(self._outcome, self.statistics_))
-        assert self._fit is not None
-        return self._fit
+        with lock_of(self):
+            if self._fit is None:
+                fitter = make_fitter(self, self._outcome.model, bool(self._outcome.learned.rounds))
+                self.set_fit(fitter.fit_statistics(self._outcome, self.statistics_))
+            assert self._fit is not None
+            return self._fit
 
     @property
     def fitted_(self) -> FittedTorusGP:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from torusgp.checks import check_sample_weight
 from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.estimators.regressor_files import describe, regressor_from_archive
-from torusgp.estimators.validation import check_inputs
+from torusgp.estimators.validation import check_inputs, check_targets_there
 from torusgp.fitting.files import fit_to_archive
 from torusgp.kernels.axes import Expression
 from torusgp.kernels.index_sets import IndexSet
@@ -107,6 +107,7 @@ class TorusGPClassifier(ClassifierMixin, BaseEstimator):
         """
         if y is None:
             raise ValueError("This estimator requires y to be passed, but the target y is None.")
+        check_targets_there(y)
         checked = check_inputs(self, X, reset=True)
         y = _check_labels(y, len(checked))
         weight = compute_sample_weight(self.class_weight, y) * check_sample_weight(sample_weight, len(checked))

@@ -5,11 +5,12 @@ import warnings
 import numpy as np
 from scipy.linalg import solve_triangular
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from torusgp.checks import check_count, check_flag, check_numbers, check_sample_weight, check_size
+from torusgp.checks import check_count, check_flag, check_sample_weight, check_size
 from torusgp.engine.inference import LinearStatistics, Posterior, evidence
 from torusgp.estimators.features import IndexSetFourierFeatures
+from torusgp.estimators.validation import check_number_inputs
 from torusgp.fitting.descent import descend
 from torusgp.fitting.prior import BROAD
 from torusgp.fitting.rows import Rows
@@ -105,9 +106,9 @@ class BayesianFeatureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         -------
         self
         """
-        check_numbers(X)
-        check_numbers(y, "y")
-        X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float64)
+        if y is None:
+            raise ValueError("BayesianFeatureRegressor requires y to be passed, but the target y is None.")
+        X, y = check_number_inputs(self, X, True, y)
         check_size(y, "y")
         check_flag(self.intercept, "intercept")
         known = (*_VARIANCES, *_OF_TRANSFORMER)
@@ -242,8 +243,7 @@ class BayesianFeatureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             With ``return_std``.
         """
         check_is_fitted(self)
-        check_numbers(X)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = check_number_inputs(self, X, False)
         posterior = self._posterior
         mean = np.empty((len(X), len(self._center)))
         variance = np.empty_like(mean)

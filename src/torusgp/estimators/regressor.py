@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 
 from torusgp.data.blocks import is_dask
 from torusgp.data.sources import is_streamed
+from torusgp.estimators.attributes import lock_of
 from torusgp.estimators.correlated import check_alone, fit_correlated
 from torusgp.estimators.families import FAMILIES, best_fit, check_comparable, is_automatic
 from torusgp.estimators.forecasts import Forecasts
@@ -316,7 +317,7 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         """Add rows to the statistics; what is learned is learned anew when it is next needed.
 
         The first call fixes the period, the ranges of lines, the levels of categories and the frequencies from which
-        later ones choose.
+        later ones choose. Calls from several threads follow one another.
 
         Parameters
         ----------
@@ -345,6 +346,12 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
                 "partial_fit cannot learn a period, which needs all rows at once: find it with find_period or fit on "
                 f"some of them, and give it, instead of period={self.period!r} and learn={self.learn!r}."
             )
+        with lock_of(self):
+            self._add_rows(X, y, sample_weight, noise_scale, observed)
+        return self
+
+    def _add_rows(self, X: Any, y: Any, sample_weight: Any, noise_scale: Any, observed: ObservedGradient) -> None:
+        """Add rows to the statistics, as the only thread."""
         if not hasattr(self, "statistics_"):
             self.forget()
             rows, fitter = self._first_rows(X, y, sample_weight, noise_scale, observed)
@@ -363,7 +370,6 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
             if seen is not None:
                 self.statistics_.update_gradient(seen.X, seen.gradient, seen.noise_scale)
         self._fit = None
-        return self
 
     def _first_rows(
         self, X: Any, y: Any, sample_weight: Any, scale: Any, observed: ObservedGradient, family: str | None = None

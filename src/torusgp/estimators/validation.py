@@ -16,7 +16,7 @@ from torusgp.fitting.likelihoods import LIKELIHOODS, check_likelihood
 from torusgp.fitting.rows import DerivativeRows, Rows
 from torusgp.kernels.axes import Expression
 from torusgp.kernels.resolve import Model
-from torusgp.kernels.torus import to_finite_numbers
+from torusgp.kernels.torus import LARGEST_INTEGER, to_finite_numbers, to_numbers
 
 
 class ObservedGradient(NamedTuple):
@@ -39,18 +39,88 @@ class ObservedGradient(NamedTuple):
 
 def check_inputs(estimator: Any, X: Any, reset: bool, y: Any = None) -> Any:
     """Inputs as an array: of floats, or of objects if the kernel has categories; with targets if there are any."""
+    if not isinstance(getattr(estimator, "kernel", None), Expression):
+        return check_number_inputs(estimator, X, reset, y)
     check_numbers(X)
     check_numbers(y, "y")
-    options: dict[str, Any] = {"dtype": np.float64}
-    if isinstance(estimator.kernel, Expression):  # columns that are not used may hold anything
-        options = {"dtype": None, "ensure_all_finite": False}
-    if y is None:
-        X = validate_data(estimator, X, reset=reset, **options)
-    else:
-        X, y = validate_data(estimator, X, y, multi_output=True, y_numeric=True, reset=reset, **options)
+    check_targets_there(y)
+    # columns that are not used may hold anything
+    X, y = _validated(estimator, _with_exact_integers(X), y, reset, {"dtype": None, "ensure_all_finite": False})
     if X.dtype.kind in "iub" or X.dtype == np.float32:
         X = X.astype(np.float64)
     return X if y is None else (X, y)
+
+
+def check_number_inputs(estimator: Any, X: Any, reset: bool, y: Any = None, dtype: Any = np.float64) -> Any:
+    """Inputs as an array of finite floats, with targets if there are any; an error names the input that is none."""
+    check_numbers(X)
+    check_numbers(y, "y")
+    check_targets_there(y)
+    _check_words(X)
+    X, y = _validated(estimator, _with_exact_integers(X), y, reset, {"dtype": dtype, "ensure_all_finite": False})
+    if not np.isfinite(X).all():
+        for position, name in enumerate(_names(estimator, X)):
+            to_finite_numbers(X[:, position], name)
+    return X if y is None else (X, y)
+
+
+def _validated(estimator: Any, X: Any, y: Any, reset: bool, options: dict[str, Any]) -> tuple[Any, Any]:
+    """Inputs, and targets or None, as scikit-learn checks them."""
+    if y is None:
+        return validate_data(estimator, X, reset=reset, **options), None
+    return validate_data(estimator, X, y, multi_output=True, y_numeric=True, reset=reset, **options)
+
+
+def _names(estimator: Any, X: Any) -> list[str]:
+    """Names of inputs: those of a fit, or x0, x1 and so on."""
+    named = getattr(estimator, "feature_names_in_", None)
+    return [f"x{position}" for position in range(X.shape[1])] if named is None else list(map(str, named))
+
+
+def _check_words(X: Any) -> None:
+    """Raise if a column of inputs that have to be numbers has words, or integers that floats do not tell apart."""
+    if hasattr(X, "dtypes") and hasattr(X, "columns"):
+        columns = {str(name): np.asarray(X[name]) for name in X.columns}
+    else:
+        array = X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object) if isinstance(X, list) else np.empty(0)
+        columns = {f"x{position}": array[:, position] for position in range(array.shape[1])} if array.ndim == 2 else {}
+    for name, column in columns.items():
+        is_object = column.dtype.kind == "O"
+        if column.dtype.kind in "USTiu" or (is_object and any(isinstance(value, str | int) for value in column)):
+            to_numbers(column.astype(object), name)
+
+
+def check_targets_there(y: Any) -> None:
+    """Raise if a target is missing, by the row of the first that is; no targets are none."""
+    if y is None:
+        return
+    values = np.asarray(y)
+    if values.dtype.kind not in "Of" or values.size == 0 or values.ndim == 0:
+        return
+    rows = values.reshape(len(values), -1)
+    missing = np.isnan(rows) if values.dtype.kind == "f" else np.vectorize(_is_missing, otypes=[bool])(rows)
+    if missing.any():
+        row, column = np.argwhere(missing)[0]
+        raise ValueError(
+            f"Input y contains NaN or None: it is {rows[row, column]} in row {row}, and missing in "
+            f"{missing.any(axis=1).sum()} of {len(rows)} rows. Leave these out: nothing can be learned from them."
+        )
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a value stands for one that is not there: None, not a number, or the like of pandas."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
+
+
+def _with_exact_integers(X: Any) -> Any:
+    """Inputs as objects where integers are so large that floats would not tell them apart."""
+    columns = X.dtypes if hasattr(X, "dtypes") and hasattr(X, "columns") else [getattr(X, "dtype", None)]
+    if not any(getattr(dtype, "kind", None) in ("i", "u") for dtype in columns) or not hasattr(X, "astype"):
+        return X
+    whole = X.select_dtypes("integer") if hasattr(X, "select_dtypes") else X
+    values = whole.to_numpy() if hasattr(whole, "to_numpy") else np.asarray(whole)
+    is_large = values.size and bool(((values > LARGEST_INTEGER) | (values < -LARGEST_INTEGER)).any())
+    return X.astype(object) if is_large else X
 
 
 def check_used(X: NDArray[Any], model: Model) -> None:

@@ -6,10 +6,11 @@ import numpy as np
 from scipy.special import gammaincinv, ndtri
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from torusgp.checks import check_count, check_numbers
+from torusgp.checks import check_count
 from torusgp.estimators.sequences import halton
+from torusgp.estimators.validation import check_number_inputs
 from torusgp.kernels.axes import Expression
 from torusgp.kernels.kernel import TorusKernel
 from torusgp.kernels.spectra import Matern, SquaredExponential
@@ -90,8 +91,7 @@ class WarpedFourierFeatures(TransformerMixin, BaseEstimator):
         -------
         self
         """
-        check_numbers(X)
-        dimension = validate_data(self, X, dtype=(np.float64, np.float32)).shape[1]
+        dimension = check_number_inputs(self, X, True, dtype=(np.float64, np.float32)).shape[1]
         if isinstance(self.kernel, Expression):
             raise ValueError(
                 f"kernel must be a squared exponential or a Matern family, got the expression {self.kernel!r}: these "
@@ -133,8 +133,7 @@ class WarpedFourierFeatures(TransformerMixin, BaseEstimator):
         ndarray of shape (n_samples, n_components)
         """
         check_is_fitted(self)
-        check_numbers(X)
-        X = validate_data(self, X, dtype=(np.float64, np.float32), reset=False)
+        X = check_number_inputs(self, X, False, dtype=(np.float64, np.float32))
         angles = self._angles(X)[0]
         features = np.hstack([np.cos(angles), np.sin(angles)])[:, : self.n_components]
         return (features / np.sqrt(len(self.frequencies_))).astype(X.dtype, copy=False)

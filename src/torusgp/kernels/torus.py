@@ -79,6 +79,13 @@ class Axis:
         return (period - self.extent) / 3
 
 
+LARGEST_INTEGER = 2**53  # beyond it numbers do not tell integers apart
+
+
+class LargeIntegerError(ValueError):
+    """Different integers would be the same number."""
+
+
 class OutsideError(ValueError):
     """Training rows that lie beyond the range of a line, or hold levels that were not there before."""
 
@@ -226,7 +233,11 @@ def to_numbers(column: NDArray[Any], name: str) -> NDArray[np.float64]:
         if column.dtype.kind in "mM" or holds_times(column):  # which NumPy would cast
             raise TypeError
         values = column.astype(np.float64)
-    except (TypeError, ValueError):
+        if column.dtype.kind == "O":  # whole columns of integers are made objects where they are large
+            _check_distinct(column, values, name)
+    except LargeIntegerError:
+        raise
+    except (TypeError, ValueError, OverflowError):
         bad = next(value for value in column.tolist() if holds_times(np.array([value], object)) or not _is_real(value))
         raise ValueError(
             f"The input {name!r} holds {bad!r}, which is no number: turn times into numbers (days, hours) first, and "
@@ -245,6 +256,18 @@ def to_finite_numbers(column: NDArray[Any], name: str) -> NDArray[np.float64]:
             "or fill them in."
         )
     return values
+
+
+def _check_distinct(column: NDArray[Any], values: NDArray[np.float64], name: str) -> None:
+    """Raise if different integers have become the same number."""
+    large = np.abs(values) > LARGEST_INTEGER
+    found: dict[float, Any] = {}
+    for exact, rounded in zip(column[large].tolist(), values[large].tolist(), strict=True):
+        if found.setdefault(rounded, exact) != exact:
+            raise LargeIntegerError(
+                f"The input {name!r} has the integers {found[rounded]} and {exact}, which are the same as numbers: "
+                "subtract a constant, or use Category if they are names."
+            )
 
 
 def _is_real(value: Any) -> bool:
@@ -305,14 +328,17 @@ def _positions(column: NDArray[Any], axis: Axis, training: bool, first_row: int)
     """Positions of levels on their circle; those that were never seen share the last one, which none has."""
     unseen = axis.modulus - 1
     where = {level: position for position, level in enumerate(axis.levels)}
+    kind = _kind(axis.levels[0], axis.name)
     if column.dtype.kind in "fiub":
         distinct, inverse = np.unique(column, return_inverse=True)
         found = np.array([where.get(value, unseen) for value in distinct.tolist()], dtype=float)[inverse]
+        numbers = distinct.astype(float)  # an array of numbers does not tell booleans from integers
+        for value in numbers[~np.isnan(numbers)].tolist():
+            _check_kind(value, axis, "strings" if kind == "strings" else "integers")
     else:
-        kind = _kind(axis.levels[0], axis.name)
-        found = np.array(
-            [where.get(value, unseen) if _same_kind(value, kind) else unseen for value in column.tolist()], dtype=float
-        )
+        found = np.array([where.get(value, unseen) for value in column.tolist()], dtype=float)
+        for _, value in {(type(value), value) for value in column.tolist() if value is not None and value == value}:
+            _check_kind(value, axis, kind)
     if np.isnan(column).any() if column.dtype.kind == "f" else any(v is None or v != v for v in column.tolist()):
         raise ValueError(f"The category {axis.name!r} holds missing values: give them a level of their own.")
     if training and (found == unseen).any():
@@ -325,9 +351,13 @@ def _positions(column: NDArray[Any], axis: Axis, training: bool, first_row: int)
     return found
 
 
-def _same_kind(value: Any, kind: str) -> bool:
-    """Whether a value may be a level of this kind: ``True == 1`` in Python, but not here."""
-    return isinstance(value, bool | np.bool_) == (kind == "booleans") and isinstance(value, str) == (kind == "strings")
+def _check_kind(value: Any, axis: Axis, kind: str) -> None:
+    """Raise if a value cannot be a level of this kind: ``True == 1`` in Python, but not here, and "1" may be either."""
+    if _kind(value, axis.name) != kind:
+        raise ValueError(
+            f"The category {axis.name!r} holds {value!r}, but the levels of the fit are {kind}: {_some(axis.levels)}. "
+            f"Turn them into {kind}, too."
+        )
 
 
 def _some(levels: tuple[Any, ...], most: int = 6) -> str:

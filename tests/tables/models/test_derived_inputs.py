@@ -1,5 +1,6 @@
 """Inputs that are made of columns: moving means and holidays."""
 
+import math
 import sys
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 from torusgp import TableModel
 from torusgp.tables.models._holidays import check_holidays, holiday_levels
-from torusgp.tables.models._lags import History, parse_lags
+from torusgp.tables.models._lags import History, parse_lags, window_means
 from torusgp.tables.reading import TableError
 
 
@@ -40,6 +41,34 @@ class TestLags:
             values = frame.loc[inside, "temperature"].dropna()
             if len(values) >= 2.5:
                 assert found[row] == pytest.approx(values.mean())
+            else:
+                assert np.isnan(found[row])
+
+    @pytest.mark.parametrize(
+        "level", ["usual", "offset 1e12", "offset -1e15", "one 1e20", "a few 1e300", "ten decades", "some missing"]
+    )
+    @pytest.mark.parametrize("window", [1.0, 24.0, 100.0, 1e6])
+    def test_each_is_the_mean_of_its_own_values_alone(self, level, window):
+        rng = np.random.default_rng(2)
+        times = np.cumsum(rng.uniform(0.5, 1.5, 700))
+        values = rng.normal(size=700)
+        if level.startswith("offset"):
+            values += float(level.split()[1])
+        elif level == "one 1e20":
+            values[50] = 1e20
+        elif level == "a few 1e300":
+            values[[10, 300, 301]] = 1e300, -1e300, 1e300
+        elif level == "ten decades":
+            values *= 10.0 ** rng.uniform(-5, 5, 700)
+        elif level == "some missing":
+            values[rng.uniform(size=700) < 0.3] = np.nan
+        found = window_means(times, values, window, 0.0)
+        for row in range(0, 700, 7):
+            inside = values[: row + 1][times[: row + 1] > times[row] - window * (1 - 1e-9)]
+            inside = inside[~np.isnan(inside)]
+            if len(inside):
+                expected = math.fsum(inside) / len(inside)  # exact but for the last rounding
+                assert found[row] == pytest.approx(expected, rel=1e-14, abs=1e-28 * np.abs(inside).max())
             else:
                 assert np.isnan(found[row])
 

@@ -196,14 +196,52 @@ def window_means(times: Array, values: Array, window: float, spacing: float) -> 
     """
     is_known = np.isfinite(values)
     count = np.concatenate([[0], np.cumsum(is_known)])
-    total = np.concatenate([[0.0], np.cumsum(np.where(is_known, values, 0.0))])
     start = np.searchsorted(times, times - window * (1 - 1e-9), side="right")
     end = np.arange(1, len(times) + 1)
     n_known = count[end] - count[start]
     wanted = max(1.0, window / spacing) if spacing > 0 else 1.0
+    total, rounding = window_sums(np.where(is_known, values, 0.0), start, end)
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = (total[end] - total[start]) / n_known
+        mean = total / n_known + rounding / n_known
     return np.where(n_known >= _ENOUGH * wanted, mean, np.nan)
+
+
+def window_sums(values: Array, start: NDArray[np.int64], end: NDArray[np.int64]) -> tuple[Array, Array]:
+    """Sums of values from one row to before another, and what rounding has taken from each.
+
+    A window is a sum of stretches of 1, 2, 4, ... rows, each of which is a sum of two halves: no value enters a sum
+    whose window does not have it, as it would the difference of two running sums.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows,)
+        Finite values.
+    start, end : ndarray of shape (n_windows,)
+        First row of each window, and the row after its last.
+
+    Returns
+    -------
+    sum, rounding : ndarray of shape (n_windows,)
+    """
+    left, place = end - start, start.copy()
+    total, rounding = np.zeros(len(start)), np.zeros(len(start))
+    stretch, lost, size = values, np.zeros(len(values)), 1
+    while True:
+        has = (left & size) > 0
+        total[has], error = _exact_sum(total[has], stretch[place[has]])
+        rounding[has] += error + lost[place[has]]
+        place[has] += size
+        if not (left >= 2 * size).any():
+            return total, rounding
+        stretch, error = _exact_sum(stretch[:-size], stretch[size:])
+        lost, size = lost[:-size] + lost[size:] + error, 2 * size
+
+
+def _exact_sum(one: Array, other: Array) -> tuple[Array, Array]:
+    """The sum of two numbers, and what its rounding has taken from it (Knuth's two-sum)."""
+    total = one + other
+    shadow = total - one
+    return total, (one - (total - shadow)) + (other - shadow)
 
 
 def to_hours(order: Any) -> Array:

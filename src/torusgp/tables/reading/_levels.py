@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from torusgp.data.tables import TableError, checked_column, place_of_row, short
+from torusgp.data.tables import TableError, as_written, checked_column, is_text, place_of_row, short
+
+_LARGEST = 2**53  # whole numbers beyond it are rounded
 
 
 def level_column(frame: Any, name: str, path: Any) -> Any:
@@ -36,7 +38,7 @@ def level_column(frame: Any, name: str, path: Any) -> Any:
     column = checked_column(frame, name, path)
     if column.dtype.kind in "Mm":
         raise TableError(f"Column {name!r} of {path} holds times ({column.dtype}), which are no levels of a category.")
-    values = column.astype(object)
+    values = _with_exact_integers(column.astype(object), frame, name, path)
     texts = values.map(to_level, na_action="ignore")
     strange = column.notna().to_numpy() & np.array([text == "" for text in texts])
     if strange.any():
@@ -46,6 +48,21 @@ def level_column(frame: Any, name: str, path: Any) -> Any:
             "category: those are text, booleans or whole numbers."
         )
     return texts
+
+
+def _with_exact_integers(values: Any, frame: Any, name: str, path: Any) -> Any:
+    """Values with whole numbers as a file has them, where floats do not tell them apart; an error if there is none."""
+    rounded = values.map(lambda value: isinstance(value, float) and abs(value) > _LARGEST and value.is_integer())
+    if not rounded.any():
+        return values
+    if is_text(path):
+        numbers = frame[[name]].assign(**{name: values.where(rounded, None)})
+        return values.mask(rounded, as_written(numbers, name, path).map(str.strip, na_action="ignore"))
+    first = values.index[int(np.argmax(rounded))]
+    raise TableError(
+        f"{place_of_row(first, path)}: {values[first]:.0f} in column {name!r} is a number of decimals, which does not "
+        "tell such large whole numbers apart: make the column text, or of type Int64."
+    )
 
 
 def to_level(value: Any) -> str:
@@ -58,6 +75,8 @@ def to_level(value: Any) -> str:
     """
     if isinstance(value, bool | np.bool_ | str):
         return str(value)
+    if isinstance(value, int | np.integer):  # which a float may round
+        return str(int(value))
     try:
         return str(int(value)) if float(value) == int(value) else ""
     except (TypeError, ValueError, OverflowError):
