@@ -337,7 +337,8 @@ def _positions(column: NDArray[Any], axis: Axis, training: bool, first_row: int)
             _check_kind(value, axis, "strings" if kind == "strings" else "integers")
     else:
         found = np.array([where.get(value, unseen) for value in column.tolist()], dtype=float)
-        for _, value in {(type(value), value) for value in column.tolist() if value is not None and value == value}:
+        there = [(type(value), value) for value in column.tolist() if value is not None and value == value]
+        for _, value in dict.fromkeys(there):  # in the order of the rows
             _check_kind(value, axis, kind)
     if np.isnan(column).any() if column.dtype.kind == "f" else any(v is None or v != v for v in column.tolist()):
         raise ValueError(f"The category {axis.name!r} holds missing values: give them a level of their own.")
