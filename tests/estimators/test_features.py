@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.conftest import TOLERANCE
-from torusgp import Category, Circle, IndexSetFourierFeatures, Line, Slope
+from torusgp import Category, Circle, IndexSetFourierFeatures, Line, Slope, TorusKernel
 from torusgp.kernels.index_sets import hyperbolic_cross, tensor
 from torusgp.kernels.spectra import Heat, Matern
 
@@ -155,3 +155,57 @@ def test_bad_parameters_are_named(data, parameters, message):
 def test_bad_inputs_are_refused(bad):
     with pytest.raises(ValueError, match=r"NaN|infinity|is no number"):
         IndexSetFourierFeatures(period=1.0).fit(bad)
+
+
+class TestKernelAsItIs:
+    """A TorusKernel instead of what it is made of."""
+
+    KERNELS = (
+        TorusKernel(length_scale=0.7, period=2.0),
+        TorusKernel("matern52", length_scale=[0.7, 1.1], period=[2.0, 3.0]),
+        TorusKernel("matern32", length_scale=0.9, period=[[2.0, 0.0], [1.0, 2.0]]),
+        TorusKernel(length_scale=0.7, period=2.0, max_interaction=1),
+        TorusKernel(Circle(0, 2.0) * Line(1, length_scale=2.0, range=(0, 3)) + 0.5 * Circle(0, 2.0)),
+    )
+
+    @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+    def test_products_of_features_are_the_kernel(self, kernel):
+        X = np.random.default_rng(0).uniform(0, 3, (40, 2))
+        features = IndexSetFourierFeatures(kernel, n_components=1500).fit(X)
+        phi = features.transform(X)
+        assert features.kernel_ is kernel
+        assert np.abs(phi @ phi.T - kernel(X)).max() <= features.truncation_error_ + 1e-9
+        assert features.truncation_error_ < 0.05
+
+    def test_it_is_the_short_form(self):
+        X = np.random.default_rng(0).uniform(0, 3, (40, 2))
+        given = {"length_scale": [0.7, 1.1], "period": [2.0, 3.0]}
+        ours = IndexSetFourierFeatures(TorusKernel("matern52", **given)).fit(X)
+        theirs = IndexSetFourierFeatures("matern52", **given).fit(X)
+        np.testing.assert_array_equal(ours.transform(X), theirs.transform(X))
+        assert ours.get_feature_names_out().tolist() == theirs.get_feature_names_out().tolist()
+
+    def test_a_category_keeps_its_levels(self):
+        kernel = TorusKernel(Category(0, levels=["a", "b", "c"]) * Circle(1, 2.0))
+        X = np.array([["a", 0.1], ["c", 0.4], ["b", 1.9]], dtype=object)
+        features = IndexSetFourierFeatures(kernel, n_components=400).fit(X)
+        phi = features.transform(X)
+        np.testing.assert_allclose(phi @ phi.T, kernel(X), atol=1e-6)
+
+    @pytest.mark.parametrize(
+        ("kernel", "options", "message"),
+        [
+            (TorusKernel(period=2.0), {"period": 3.0}, "belong to the short form; TorusKernel.* has its own: leave"),
+            (TorusKernel(period=2.0), {"length_scale": 0.5}, "belong to the short form"),
+            (TorusKernel(period=2.0), {"max_interaction": 1}, "belong to the short form"),
+            (TorusKernel(), {}, "has no period, so it has no inputs"),
+            (
+                TorusKernel(Circle(0, 2.0) + Circle(1, 3.0) + Circle(2, 4.0)),
+                {},
+                "inputs x0, x1, x2, but X has 2",
+            ),
+        ],
+    )
+    def test_what_does_not_fit_is_told(self, kernel, options, message):
+        with pytest.raises(ValueError, match=message):
+            IndexSetFourierFeatures(kernel, **options).fit(np.zeros((5, 2)))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torusgp.views.numbers import TIMES, count, listed, number, percent, quantity, signed, with_error
+from torusgp.views.numbers import TIMES, count, listed, number, percent, quantity, ratio, signed, with_error
 
 
 def to_number(text):
@@ -73,3 +73,12 @@ def test_words_around_numbers():
 )
 def test_digits_are_those_of_the_error(value, error, text):
     assert with_error(value, error) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [(0.07, "7 % of the noise"), (1.01, "101 % of the noise"), (9.99, "999 % of the noise"), (10, "10 times the noise"),
+     (342405.93, "342,406 times the noise"), (3.4e9, f"3.4 {TIMES} 10⁹ times the noise")],
+)  # fmt: skip
+def test_what_is_large_beside_a_whole_is_so_many_times_it(share, said):
+    assert ratio(share, "the noise") == said

@@ -7,6 +7,7 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import norm
 from sklearn.metrics import r2_score, root_mean_squared_error
 
+from torusgp.views.findings import verdict
 from torusgp.views.scores import Scores
 
 
@@ -179,7 +180,8 @@ class TestVerdicts:
         assert self.scores(n_rows=n_rows, coverage=coverage).intervals == word
 
     def test_autocorrelated_rows_say_less_but_never_excuse_intervals_that_hold_half(self):
-        assert self.scores(coverage=0.91, coverage_std=0.03).intervals == "few rows"
+        assert self.scores(n_rows=1800, coverage=0.91, coverage_std=0.03).intervals == "lasting errors"
+        assert self.scores(n_rows=50, coverage=0.91, coverage_std=0.04).intervals == "few rows"
         assert self.scores(coverage=0.56, coverage_std=0.3).intervals == "far too narrow"
 
     def test_the_shape_of_errors_is_told_before_their_size(self):
@@ -197,3 +199,14 @@ class TestVerdicts:
 
     def test_nothing_can_be_explained_of_equal_rows(self):
         assert self.scores(r2=float("nan")).grade == "unknown"
+
+
+@pytest.mark.parametrize(("n_rows", "few"), [(1800, False), (30, True)])
+def test_many_rows_are_not_called_few(n_rows, few):
+    rng = np.random.default_rng(0)
+    y = np.convolve(rng.normal(size=n_rows + 400), np.ones(400) / 20, "valid")[:n_rows]
+    std, more = np.full(n_rows, 1.1), {"constant": 9.0, "redundancy": 200.0}
+    scores = Scores.from_predictions(y, np.zeros(n_rows), std, "held out", **more)
+    said = verdict(scores, "y")
+    assert ("so few" in said) == few
+    assert ("within chance as errors last long" in said) == (not few)

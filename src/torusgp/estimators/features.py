@@ -35,10 +35,10 @@ class IndexSetFourierFeatures(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    kernel : Expression, str, Spectrum or sequence of these, optional
-        A sum of products such as ``Circle("hour", 24) * Line("temperature")``. A family name, or one for each input,
-        is the short form of one product over all inputs: of circles with ``period``, of lines without; by default
-        "squared_exponential".
+    kernel : Expression, TorusKernel, str, Spectrum or sequence of these, optional
+        A kernel as it is, or a sum of products such as ``Circle("hour", 24) * Line("temperature")``. A family name, or
+        one for each input, is the short form of one product over all inputs: of circles with ``period``, of lines
+        without; by default "squared_exponential".
     period : float, array-like of shape (n_features,) or (n_features, n_features), optional
         Of the short form: period of each input, or a cell whose rows are lattice vectors.
     length_scale : float or array-like of shape (n_features,), default=1.0
@@ -124,18 +124,41 @@ class IndexSetFourierFeatures(TransformerMixin, BaseEstimator):
             limit = self.index_set.max_interaction
         if is_searched(self.period):
             raise ValueError("A feature map has no targets to find a period in: use find_period, and give it.")
-        model = resolve_kernel(self.kernel, self.period, self.length_scale, X, names, max_interaction=limit)
+        if isinstance(self.kernel, TorusKernel):
+            model = self._model_of_kernel(self.kernel, X, names)
+        else:
+            model = resolve_kernel(self.kernel, self.period, self.length_scale, X, names, max_interaction=limit)
         if model.columns:
             raise ValueError(
                 f"{model.columns[0].name!r} is a plain column, not a kernel: use TorusGPRegressor with it."
             )
         self._model = model
-        self.kernel_ = _kernel_of(model)
+        self.kernel_ = self.kernel if isinstance(self.kernel, TorusKernel) else _kernel_of(model)
         self.index_set_ = _make_set(self, self.kernel_, model)
         self.truncation_error_ = self.kernel_.truncation_error(self.index_set_) + self.kernel_.aliasing_error()
         pairs = np.where(np.arange(len(self.index_set_.frequencies)) == 0, 1.0, 2.0)
         self._scale = np.sqrt(pairs * self.kernel_.coefficients(self.index_set_.frequencies))
         return self
+
+    def _model_of_kernel(self, kernel: TorusKernel, X: NDArray[Any], names: list[str] | None) -> Model:
+        """Axes and terms of a kernel that is given as it is, for checked inputs."""
+        if self.period is not None or np.ndim(self.length_scale) or self.length_scale != 1.0 or self.max_interaction:
+            raise ValueError(
+                f"period, length_scale and max_interaction belong to the short form; {kernel!r} has its own: leave "
+                "them out."
+            )
+        if kernel.sum is None:
+            if kernel.period is None:
+                raise ValueError(f"{kernel!r} has no period, so it has no inputs: give it TorusKernel(period=...).")
+            limit = kernel.max_interaction
+            return resolve_kernel(kernel.family, kernel.period, kernel.length_scale, X, names, max_interaction=limit)
+        own = kernel.sum
+        if X.shape[1] != len(own.torus.names):
+            raise ValueError(
+                f"{kernel!r} has the inputs {', '.join(own.torus.names)}, but X has {X.shape[1]} columns: give those."
+            )
+        still = np.zeros(own.torus.dimension, dtype=bool)
+        return Model(own.torus, own.terms, (), own.period, still, np.full((len(still), 2), np.nan))
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Evaluate the features.

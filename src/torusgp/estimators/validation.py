@@ -39,7 +39,8 @@ class ObservedGradient(NamedTuple):
 
 def check_inputs(estimator: Any, X: Any, reset: bool, y: Any = None) -> Any:
     """Inputs as an array: of floats, or of objects if the kernel has categories; with targets if there are any."""
-    if not isinstance(getattr(estimator, "kernel", None), Expression):
+    kernel = getattr(estimator, "kernel", None)
+    if not isinstance(kernel, Expression) and getattr(kernel, "sum", None) is None:
         return check_number_inputs(estimator, X, reset, y)
     check_numbers(X)
     check_numbers(y, "y")

@@ -24,6 +24,7 @@ UNSEEN = "rows held out"
 _INTERVALS = {
     "as stated": "its 95 % intervals contain {inside} of them, as they should",
     "few rows": "its 95 % intervals contain {inside} of them, which is within chance for so few",
+    "lasting errors": "its 95 % intervals contain {inside} of them, which is within chance as errors last long",
     "slightly narrow": "its 95 % intervals contain {inside} of them, slightly fewer than they should",
     "slightly wide": "its 95 % intervals contain {inside} of them, slightly more than they should",
     "narrow": "but its intervals are too narrow: those of 95 % contain {inside} of them",
@@ -37,6 +38,7 @@ _INTERVALS = {
 _REMARKS = {
     "as stated": "as they should",
     "few rows": "too few rows to be exact",
+    "lasting errors": "errors last too long to be exact",
     "slightly narrow": "slightly too narrow",
     "slightly wide": "slightly wider than needed",
     "narrow": "too narrow",

@@ -10,7 +10,7 @@ from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.fitting.prior import scale_name
 from torusgp.views.dimensions import find_dimensions
 from torusgp.views.findings import NOTE, Finding
-from torusgp.views.numbers import TIMES, listed, percent
+from torusgp.views.numbers import TIMES, listed, percent, ratio
 
 _TRUNCATED = 0.1  # of the noise variance, from which what is left out is not small
 _MOST_COMPONENTS = 4000  # whose correlations are looked at
@@ -37,7 +37,7 @@ def model_findings(model: TorusGPRegressor) -> list[Finding]:
     if left_out > _TRUNCATED:
         texts.append(
             f"Frequencies that are left out may matter: their prior variance is {percent(model.truncation_error_)} of "
-            f"the signal variance and {percent(left_out, 0)} of the noise variance. More components would tell."
+            f"the signal variance and {ratio(left_out, 'the noise variance')}. More components would tell."
         )
     flat = _flat_inputs(model.fitted_)
     if flat:

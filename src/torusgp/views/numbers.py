@@ -3,6 +3,7 @@
 import numpy as np
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_MANY_TIMES = 10.0  # from which on per cent are hard to read
 TIMES = "\N{MULTIPLICATION SIGN}"
 
 
@@ -76,6 +77,17 @@ def percent(share, digits=1):
         return f"< {10.0**-digits:g} %"
     text = f"{100 * share:.{digits}f}"
     return f"{text if share else '0'} %"
+
+
+def ratio(share, whole):
+    """How large something is beside a whole: a share of it, or so many times it.
+
+    Examples
+    --------
+    >>> [ratio(share, "the noise") for share in (0.07, 1.2, 342405.93)]
+    ['7 % of the noise', '120 % of the noise', '342,406 times the noise']
+    """
+    return f"{percent(share, 0)} of {whole}" if share < _MANY_TIMES else f"{number(share, 3)} times {whole}"
 
 
 def listed(parts):

@@ -247,18 +247,22 @@ class Scores:
         return next((grade for least, grade in _GRADES if self.r2 > least), "weak")
 
     @property
+    def _independent_error(self) -> float:
+        """Standard error of the share inside 95 % intervals if errors are independent."""
+        return float(np.sqrt(COVERAGE * (1 - COVERAGE) / self.n_rows))
+
+    @property
     def intervals(self) -> str:
         """What the share inside 95 % intervals says of them.
 
         One of "as stated", "slightly narrow", "slightly wide", "narrow", "wide", "far too narrow", "heavy tails" where
         most errors are smaller than stated and a few much larger, "two groups" where few are as small as stated though
-        none are larger, and "few rows" where chance allows so much that nothing is said. A share below 80 % is "far too
+        none are larger, and "few rows" where chance allows so much that nothing is said; "lasting errors" if it does
+        because errors are autocorrelated, so that many rows are as good as few. A share below 80 % is "far too
         narrow" whatever chance allows.
         """
         off = self.coverage - COVERAGE
-        error = self.coverage_std
-        if error is None:
-            error = float(np.sqrt(COVERAGE * (1 - COVERAGE) / self.n_rows))
+        error = self._independent_error if self.coverage_std is None else self.coverage_std
         is_clear = abs(off) > _LIKELY * error
         if self.coverage < _UNUSABLE and self.n_rows >= _FEWEST_INSIDE:
             return "far too narrow"
@@ -267,7 +271,9 @@ class Scores:
         if self.is_too_narrow:
             return "narrow" if off < -_SLIGHT else "two groups"
         if not is_clear:
-            return "as stated" if error <= _TELLING else "few rows"
+            if error <= _TELLING:
+                return "as stated"
+            return "few rows" if self._independent_error > _TELLING else "lasting errors"
         if self.coverage < _NARROW:
             return "far too narrow"
         side = "narrow" if off < 0 else "wide"

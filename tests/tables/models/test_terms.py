@@ -173,3 +173,31 @@ class TestExpressions:
             many + day * week,
         ):
             assert with_single_effects(kernel) is kernel
+
+
+class TestTwoPeriodsThatAreFound:
+    @pytest.fixture(scope="class")
+    def model(self):
+        rng = np.random.default_rng(0)
+        t = np.sort(rng.uniform(0, 60, 250))
+        y = np.sin(2 * np.pi * t / 3.7) + 0.6 * np.sin(2 * np.pi * t / 1.43) + 0.1 * rng.normal(size=250)
+        terms = "circle(bjd, auto) + circle(bjd, auto)"
+        return TableModel("y", terms=terms, n_components=101).fit(pd.DataFrame({"bjd": t, "y": y}))
+
+    def test_the_second_is_no_slow_change(self, model):
+        assert sorted(model.model_.period_) == pytest.approx([1.43, 3.7], rel=1e-3)
+        summary = model.summary()
+        assert summary["slow_change_std"] < 0.1
+        assert "slow change" not in model.findings().facts
+        (second,) = summary["terms"]
+        assert second["std"] == pytest.approx(0.6 / np.sqrt(2), rel=0.1)
+        assert "varies by 0.4" in model.findings().facts[second["name"]]
+
+    def test_one_period_has_all_of_its_slow_change(self):
+        rng = np.random.default_rng(0)
+        t = np.sort(rng.uniform(0, 60, 250))
+        y = np.sin(2 * np.pi * t / 3.7) + 2 * (t / 60) ** 2 + 0.1 * rng.normal(size=250)
+        model = TableModel("y", {"t": "auto"}, n_components=101).fit(pd.DataFrame({"t": t, "y": y}))
+        summary = model.summary()
+        assert summary["terms"] == []
+        assert summary["slow_change_std"] == pytest.approx(np.std(2 * (t / 60) ** 2), rel=0.1)

@@ -100,9 +100,9 @@ def _is_seasonal(fitted):
 def _terms(table, scales):
     """Terms beside what repeats: how much they vary over the rows, and their length scales."""
     fitted, found = table.model_.fitted_, []
-    if SLOW_CHANGE in table.model_.term_names_:
-        return []
     for term, own in list(zip(fitted.prior.terms, scales, strict=True))[_is_seasonal(fitted) :]:
+        if term.name == SLOW_CHANGE:  # which is told beside them
+            continue
         axes = [fitted.prior.torus.axes[one.axis] for one in own]
         found.append(
             {
@@ -121,7 +121,7 @@ def _terms(table, scales):
 def part_stds(model, X):
     """Standard deviations over rows of what the terms of a model contribute, by their names.
 
-    All terms beside a period that was found are slow change together. None is the name of their sum.
+    Slow change beside a period that was found has the slopes that come with it. None is the name of the sum of all.
 
     Parameters
     ----------
@@ -138,7 +138,8 @@ def part_stds(model, X):
     stds = dict(zip(model.term_names_, np.std(parts, axis=0).tolist(), strict=True))
     stds[None] = float(np.std(parts.sum(axis=1)))
     if SLOW_CHANGE in stds:
-        stds[SLOW_CHANGE] = float(np.std(parts[:, 1:].sum(axis=1)))
+        first = model.term_names_.index(SLOW_CHANGE)
+        stds[SLOW_CHANGE] = float(np.std(parts[:, first:].sum(axis=1)))
     return stds
 
 
