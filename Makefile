@@ -29,8 +29,14 @@ help: ## list the targets
 
 venv: $(VENV)/.installed-dev ## create .venv with everything needed for development
 
-demo: $(VENV)/.installed-demo ## run the demonstration: fill a hole in a made-up photograph; a minute with the installation
-	$(BIN)/torusgp demo
+# The commands of the README, on the tables that it names.
+demo: $(VENV)/.installed-demo ## run the demonstration: fit, forecast and report a table; a minute with the installation
+	@mkdir -p torusgp-demo
+	cd torusgp-demo && ../$(BIN)/python ../examples/demand.py
+	cd torusgp-demo && ../$(BIN)/torusgp fit demand.csv --target demand -o model.npz
+	cd torusgp-demo && ../$(BIN)/torusgp forecast model.npz --future weather.csv -o forecast.csv
+	cd torusgp-demo && ../$(BIN)/torusgp report model.npz -o report.html
+	@echo "Made: open torusgp-demo/report.html in a browser."
 
 test: $(VENV)/.installed-dev ## run the tests and doctests, except the slow ones
 	$(PINNED) $(BIN)/python -m pytest $(PARALLEL) $(PYTEST_ARGS)
@@ -92,7 +98,7 @@ $(VENV)/.created:
 	@touch $@
 
 $(VENV)/.installed-demo: pyproject.toml $(VENV)/.created
-	$(PIP_INSTALL) '.[cli,plot]'
+	$(PIP_INSTALL) '.[cli,plot,io]'
 	@touch $@
 
 $(VENV)/.installed-docs: pyproject.toml $(VENV)/.created

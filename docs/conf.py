@@ -53,7 +53,7 @@ numpydoc_xref_aliases = {word: word for word in DEFAULT_LINKS} | {
         "TorusGPRegressor TorusKernel",
         "torusgp.adapters.torch": "TorusFeatures",
         "torusgp.views.analysis": "Effect SobolIndices",
-        "torusgp.data.datasets": "ElectricityDemand LatticeImage LithiumDensity PerforatedPlate Texture",
+        "torusgp.data.datasets": "ElectricityDemand LithiumDensity Texture",
         "torusgp.kernels.index_sets": "IndexSet",
         "torusgp.images.distortion": "Distortion Polynomials",
         "torusgp.images.inpainting": "Inpainting",

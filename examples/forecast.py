@@ -2,8 +2,8 @@
 
     python examples/forecast.py [picture.png]
 
-The demand is made up: evenings of working days, heating and cooling that depend on the hour, weather that lasts. Its
-table is written to demand.csv and the weather of the next week to weather.csv, to try the command on.
+The demand is made up, by demand.py beside this file: its table is written to demand.csv and the weather of the next
+week to weather.csv, to try the command on.
 """
 
 import sys
@@ -11,37 +11,15 @@ import sys
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from demand import write_tables
 
 from torusgp import TableModel
 
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#555555"
 
 
-def make_demand(n_weeks=40, seed=3):
-    """Times, temperature and demand in MW, hour by hour."""
-    rng = np.random.default_rng(seed)
-    time = pd.date_range("2024-01-01", periods=n_weeks * 168, freq="h")
-    hour, weekend = time.hour.to_numpy(), time.day_of_week.to_numpy() >= 5
-    season = -np.cos(2 * np.pi * time.day_of_year.to_numpy() / 366)
-    weather = np.zeros(len(time))
-    for i in range(1, len(time)):  # days of warm and of cold weather
-        weather[i] = 0.985 * weather[i - 1] + rng.normal(0, 0.6)
-    temperature = 12 + 9 * season + weather + 4 * np.cos(2 * np.pi * (hour - 15) / 24)
-    evening = np.exp(3 * (np.cos(2 * np.pi * (hour - 19) / 24) - 1))
-    morning = np.exp(4 * (np.cos(2 * np.pi * (hour - 8) / 24) - 1))
-    demand = 400 + np.where(weekend, 60, 140) * evening + np.where(weekend, 10, 90) * morning
-    demand += 6 * np.maximum(15 - temperature, 0) * (0.6 + evening) + 7 * np.maximum(temperature - 22, 0)
-    error = np.zeros(len(time))
-    for i in range(1, len(time)):  # what nobody measures lasts for hours
-        error[i] = 0.9 * error[i - 1] + rng.normal(0, 6)
-    return pd.DataFrame({"time": time, "temperature": temperature, "demand": demand + error})
-
-
 def main(picture="forecast.png"):
-    table = make_demand()
-    known, future = table[:-168], table[-168:]
-    known.to_csv("demand.csv", index=False, float_format="%.2f")
-    future.drop(columns="demand").to_csv("weather.csv", index=False, float_format="%.2f")
+    known, future = write_tables()
     model = TableModel("demand", terms="hour * weekday + hour * temperature + time").fit(known)
     forecast = model.forecast("7d", future=future.drop(columns="demand"), quantiles=(0.025, 0.5, 0.975))
     inside = np.mean((future["demand"] >= forecast.quantiles[:, 0]) & (future["demand"] <= forecast.quantiles[:, 2]))

@@ -35,6 +35,7 @@ def test_seasons(tmp_path, capsys):
 
 def test_forecast(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)  # it writes tables beside the picture
+    monkeypatch.syspath_prepend(EXAMPLES)  # where Python looks when it runs a script there
     output = tmp_path / "forecast.png"
     load("forecast").main(output)
     assert output.read_bytes().startswith(PNG_SIGNATURE)

@@ -41,13 +41,22 @@ def test_commands_have_the_options_that_are_shown():
         assert {word for word in words if word.startswith("-")} <= known[name]
 
 
+def test_the_demonstration_runs_the_commands_that_are_shown():
+    made = (ROOT / "Makefile").read_text(encoding="utf-8").partition("\ndemo: ")[2].partition("\n\n")[0]
+    shown = re.findall(r"^torusgp .*$", section("Three lines of shell"), flags=re.MULTILINE)
+    assert re.findall(r"/(torusgp .*)$", made, flags=re.MULTILINE) == shown
+    assert "examples/demand.py" in made
+    assert shown[-1].endswith(" report.html")
+    assert made.splitlines()[-1] == '\t@echo "Made: open torusgp-demo/report.html in a browser."'
+
+
 @pytest.mark.slow
 def test_commands_run_on_the_tables_of_the_example(tmp_path, monkeypatch):
     pytest.importorskip("typer", reason="the command needs the extra cli")
     from tests.cli.runner import run
 
     monkeypatch.chdir(tmp_path)
-    runpy.run_path(str(ROOT / "examples/forecast.py"))["main"]()
+    runpy.run_path(str(ROOT / "examples/demand.py"), run_name="__main__")
     for _, *words in map(shlex.split, re.findall(r"^torusgp .*$", section("Three lines of shell"), flags=re.MULTILINE)):
         done = run(*words)
         assert (done.exit_code, done.stderr) == (0, "")

@@ -10,8 +10,8 @@ filled, with the uncertainty of each pixel.
 # %%
 # Data
 # ----
-# One of the textures of the papers on this task if it is at hand; otherwise a made-up photograph of a perforated plate,
-# lit from one side, whose rows of holes are tilted against the picture.
+# One of the textures of the papers on this task if it is at hand; otherwise a made-up photograph of round bumps, lit
+# from one side, whose rows are tilted against the picture.
 
 # sphinx_gallery_thumbnail_number = 2
 import os
@@ -19,14 +19,17 @@ import os
 import matplotlib.pyplot as plt
 import numpy as np
 
-from torusgp.data.datasets import load_texture, make_perforated_plate
+from torusgp.data.datasets import load_texture
 from torusgp.images.inpainting import inpaint, make_lattice_regressor
 from torusgp.views.plotting import InpaintingDisplay, PeriodogramDisplay
 
 if os.environ.get("TORUSGP_DATA"):
     image = load_texture("pores").image[:66, :66]
 else:
-    image = make_perforated_plate((66, 66), spacing=12.3, noise_std=0.05).image
+    pixels = np.moveaxis(np.indices((66, 66)), 0, -1)
+    turns = pixels @ np.linalg.inv([[12.1, 2.3], [4.0, 11.6]])
+    bumps = np.exp(np.cos(2 * np.pi * turns).sum(axis=-1) - 2)
+    image = bumps * (1 + pixels[..., 1] / 200) + np.random.default_rng(0).normal(0, 0.03, (66, 66))
 hole = np.zeros(image.shape, dtype=bool)
 hole[22:44, 22:44] = True
 

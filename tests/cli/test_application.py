@@ -10,10 +10,10 @@ from torusgp.cli import _COMMANDS, main
 
 def test_help_and_unknown_commands():
     listed = run("--help").stdout
-    assert "demo" in listed
+    assert "forecast" in listed
     assert "inpaint" in listed
-    assert run("demo", "--help").exit_code == 0
-    assert run("dmeo").exit_code == 2
+    assert run("forecast", "--help").exit_code == 0
+    assert run("froecast").exit_code == 2
 
 
 def test_the_list_of_commands_says_what_their_own_help_begins_with():
@@ -66,4 +66,4 @@ def test_a_command_names_what_others_miss_too(tmp_path, monkeypatch):
 def test_entry_points(arguments):
     result = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False)
     assert result.returncode == 0
-    assert "demo" in result.stdout
+    assert "forecast" in result.stdout

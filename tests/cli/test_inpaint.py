@@ -8,10 +8,10 @@ import pytest
 from PIL import Image
 
 from tests.cli.runner import assert_fails, run, tree
+from tests.images.made_images import make_perforated_plate
 from torusgp import TorusGPRegressor
 from torusgp.cli import _inpaint
 from torusgp.cli._inpaint import inpaint_file
-from torusgp.data.datasets import make_perforated_plate
 from torusgp.images.inpainting import hole_mask
 from torusgp.storage.pictures import read_picture
 

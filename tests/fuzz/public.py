@@ -7,6 +7,7 @@ from sklearn.base import clone
 
 from tests.fuzz.inputs import draw
 from tests.fuzz.verdicts import outcome
+from tests.images.made_images import make_lattice_image
 from torusgp import (
     CalendarPhases,
     Circle,
@@ -18,7 +19,6 @@ from torusgp import (
     TorusGPRegressor,
     TorusKernel,
     analysis,
-    datasets,
     find_lattice,
     mean_negative_log_loss_scorer,
     plotting,
@@ -73,7 +73,7 @@ def actions(folder):
     ahead = {"horizon": 3, "future": None, "quantiles": [0.1, 0.5]}
     held_out = {"frame": frame(), "holdout": 0.2, "start": None, "refit": True, "random_state": 0}
     origins = {"frame": frame(), "horizon": 6, "origins": 2, "every": None, "refit": False, "quantiles": [0.5]}
-    searched = {"image": datasets.make_lattice_image([[5.0, 0.0], [0.0, 6.0]], (24, 24), noise=0.1).image, "mask": None}
+    searched = {"image": make_lattice_image([[5.0, 0.0], [0.0, 6.0]], (24, 24), noise=0.1).image, "mask": None}
     drawn = {"estimator": sums, "X": X, "y": Y, "output": 0}
     return {
         "table": (lambda **given: TableModel(**given).fit(frame()).predict(frame()), table_options),
@@ -116,11 +116,6 @@ def actions(folder):
             plotting.EffectDisplay.from_estimator,
             {"estimator": sums, "dimensions": [0], "joint": False, "grid": None, "n_points": 5, "output": 0},
         ),
-        "gram": (plotting.GramMatrixDisplay.from_kernel, {"kernel": KERNEL, "index_set": SET, "X": X}),
-        "approximation": (
-            plotting.KernelApproximationDisplay.from_kernel,
-            {"kernel": KERNEL, "index_set": SET, "direction": None, "n_points": 5},
-        ),
         "parts": (
             plotting.PartsDisplay.from_estimator,
             {"estimator": sums, "terms": None, "n_points": 5, "output": 0, "names": None, "target": None},
@@ -160,16 +155,6 @@ def actions(folder):
             {"model": torus, "n": 1, "path": None, "with_gradient": False, "output": 0, "random_state": 0},
         ),
         "lattice": (find_lattice, {**searched, "n_components": 21, "strain_degree": 1}),
-        "lattice image": (
-            datasets.make_lattice_image,
-            {"cell": [[8.0, 0.0], [0.0, 9.0]], "shape": (9, 9), "amplitudes": (1.0, 0.5), "noise": 1.0,
-             "hexagonal": False, "random_state": 0},
-        ),
-        "plate": (
-            datasets.make_perforated_plate,
-            {"shape": (9, 9), "spacing": 5.0, "angle": 11.0, "radius": 0.3, "softness": 0.7, "gradient": 0.1,
-             "vignette": 0.1, "noise_std": 0.03, "colour": False, "random_state": 0},
-        ),
         "sums": (
             lambda X, y, **given: SufficientStatistics.from_data(X, y, **given).linear(),
             {"X": X, "y": Y, **of_sums, **options},

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from tests.images.made_images import make_perforated_plate
 from torusgp import BayesianFeatureRegressor, IndexSetFourierFeatures, TorusGPRegressor, mean_negative_log_loss
-from torusgp.data.datasets import make_perforated_plate
 from torusgp.images.inpainting import hole_mask, inpaint, make_lattice_regressor
 
 SHAPE = (60, 50)

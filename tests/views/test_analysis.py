@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
+from tests.images.made_images import make_lattice_image
 from tests.oracles import HEXAGONAL, OBLIQUE, TRICLINIC
 from torusgp import (
     BayesianFeatureRegressor,
@@ -18,7 +19,6 @@ from torusgp import (
     Slope,
     TorusGPRegressor,
 )
-from torusgp.data.datasets import make_lattice_image
 from torusgp.kernels.index_sets import hyperbolic_cross, tensor
 from torusgp.kernels.spectra import Heat
 from torusgp.views.analysis import effect, sobol_indices

@@ -9,13 +9,11 @@ from torusgp import (
     TorusGPRegressor,
     TorusKernel,
     analysis,
-    datasets,
     plotting,
     sources,
     surfaces,
     write_report,
 )
-from torusgp.kernels.index_sets import tensor
 from torusgp.views.selection import selection_summary
 
 X = np.column_stack([np.arange(60) * 7 % 60 / 6, np.arange(60) * 11 % 12])
@@ -69,7 +67,6 @@ def test_points_are_counted(model, torus, number):
         lambda: plotting.PartsDisplay.from_estimator(model, n_points=number),
         lambda: plotting.PredictionDisplay.from_estimator(model, features=[0], n_points=number),
         lambda: plotting.SurfaceDisplay.from_estimator(torus, n_points=number),
-        lambda: plotting.KernelApproximationDisplay.from_kernel(KERNEL, tensor(2, 2), n_points=number),
     ):
         with pytest.raises(ValueError, match="n_points must be a positive integer"):
             use()
@@ -132,16 +129,6 @@ def test_inputs_of_a_free_energy(torus, inputs):
 def test_a_significance_is_a_number(torus, significance):
     with pytest.raises(ValueError, match="min_significance must not be negative"):
         surfaces.find_stationary_points(torus, min_significance=significance)
-
-
-def test_a_plate_may_be_turned_often():
-    assert np.linalg.det(datasets.make_perforated_plate((9, 9), 3.0, angle=1e300).cell) > 1
-
-
-@pytest.mark.parametrize("spacing", [0, 1e300, "wide", None])
-def test_a_spacing_of_a_plate(spacing):
-    with pytest.raises(ValueError, match="spacing"):
-        datasets.make_perforated_plate((9, 9), spacing)
 
 
 @pytest.mark.parametrize("chunks", [object, 3, lambda: 3])

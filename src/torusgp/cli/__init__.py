@@ -16,7 +16,6 @@ from torusgp.cli._console import fail, missing_libraries
 __all__ = ["load_commands", "main", "make_app"]
 
 _COMMANDS = {  # with the first sentence of their help
-    "demo": "Fill the hole in a made-up photograph of a perforated plate, and compare ways to do it.",
     "fit": "Fit a model to a table, to predict one of its columns from the others.",
     "predict": "Predict the target of a model for the rows of a table.",
     "forecast": "Forecast the rows that come after those of a model's table, with intervals and whole paths.",

@@ -271,9 +271,10 @@ def find_lattice(
     Examples
     --------
     >>> import numpy as np
-    >>> from torusgp.data.datasets import make_lattice_image
-    >>> made = make_lattice_image([[9.3, 0.0], [0.0, 11.2]], (48, 48), noise=0.3)
-    >>> found = find_lattice(made.image, n_components=101)
+    >>> row, column = np.indices((48, 48))
+    >>> atoms = np.exp(np.cos(2 * np.pi * row / 9.3) + np.cos(2 * np.pi * column / 11.2))
+    >>> noise = 0.3 * np.random.default_rng(0).normal(size=atoms.shape)
+    >>> found = find_lattice(atoms + noise, n_components=101)
     >>> np.round(found.lengths, 1)
     array([ 9.3, 11.2])
     """

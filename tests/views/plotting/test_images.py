@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from matplotlib.colors import LogNorm
 
+from tests.images.made_images import make_lattice_image, make_perforated_plate
 from torusgp import Circle, TorusGPRegressor
-from torusgp.data.datasets import make_lattice_image, make_perforated_plate
 from torusgp.images.inpainting import hole_mask, inpaint
 from torusgp.views.plotting import InpaintingDisplay, PeriodogramDisplay
 

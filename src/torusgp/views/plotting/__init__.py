@@ -8,10 +8,8 @@ from torusgp.views.plotting._attribution import AttributionDisplay
 from torusgp.views.plotting._calibration import CalibrationDisplay
 from torusgp.views.plotting._coefficients import CoefficientDisplay
 from torusgp.views.plotting._effects import EffectDisplay
-from torusgp.views.plotting._gram_matrix import GramMatrixDisplay
 from torusgp.views.plotting._index_set import IndexSetDisplay
 from torusgp.views.plotting._inpainting import InpaintingDisplay
-from torusgp.views.plotting._kernel_approximation import KernelApproximationDisplay
 from torusgp.views.plotting._lattice import LatticeDisplay
 from torusgp.views.plotting._parts import PartsDisplay
 from torusgp.views.plotting._periodogram import PeriodogramDisplay
@@ -21,17 +19,14 @@ from torusgp.views.plotting._residual import ResidualDisplay
 from torusgp.views.plotting._selection import SelectionDisplay
 from torusgp.views.plotting._spectrum import SpectrumDisplay
 from torusgp.views.plotting._surface import SurfaceDisplay
-from torusgp.views.plotting._truncation_error import TruncationErrorDisplay
 
 __all__ = [
     "AttributionDisplay",
     "CalibrationDisplay",
     "CoefficientDisplay",
     "EffectDisplay",
-    "GramMatrixDisplay",
     "IndexSetDisplay",
     "InpaintingDisplay",
-    "KernelApproximationDisplay",
     "LatticeDisplay",
     "PartsDisplay",
     "PeriodogramDisplay",
@@ -41,5 +36,4 @@ __all__ = [
     "SelectionDisplay",
     "SpectrumDisplay",
     "SurfaceDisplay",
-    "TruncationErrorDisplay",
 ]
