@@ -22,24 +22,8 @@ _NOTHING = -1e30  # logarithm of no coefficient in a sum: differences of infinit
 class LogCoefficients:
     """Logarithms of the coefficients of one product.
 
-    Parameters
-    ----------
-    kernel : TorusKernel or ProductKernel
-        Families, limit of interactions, and for a Cartesian family the cell; its length scales play no part.
-    frequencies : ndarray of int, shape (n_frequencies, dimension)
-        Frequencies, zero among them.
-    bounds : pair of float
-        Length scales between which the result is accurate; for a Cartesian family in units of the cell's size, the
-        D-th root of its volume, over 2 pi.
-    nothing : float, default=-inf
-        Logarithm of a coefficient that is zero.
-
-    Attributes
-    ----------
-    n_length_scales : int
-        How many length scales the kernel may have.
-    limits : pair of float
-        The bounds, in the units of the kernel's length scale.
+    Bounds of a Cartesian family are in units of the cell's size, the D-th root of its volume, over 2 pi; ``limits`` are
+    in those of the kernel's length scale.
     """
 
     def __init__(self, kernel, frequencies, bounds, nothing=-np.inf):
@@ -77,19 +61,8 @@ class LogCoefficients:
 class SumLogCoefficients:
     """Logarithms of the coefficients of a sum of products.
 
-    Parameters
-    ----------
-    kernel : SumKernel
-        Terms, and the circles of lines; its length scales and variances play no part.
-    frequencies : ndarray of int, shape (n_frequencies, dimension)
-        Frequencies on the whole torus, zero among them.
-    bounds : pair of float
-        See :class:`LogCoefficients`; for lines in units of their circle over 2 pi.
-
-    Attributes
-    ----------
-    limits : ndarray of shape (n_length_scales, 2)
-        The bounds of all length scales, in their units. Those of lines have no lower one: image sums are powers there.
+    Bounds of lines are in units of their circle over 2 pi; the rows of ``limits``, of shape (n_length_scales, 2), are
+    in the units of the length scales.
     """
 
     def __init__(self, kernel, frequencies, bounds):
@@ -99,14 +72,7 @@ class SumLogCoefficients:
     def __call__(self, xp, length_scales, variance):
         """Logarithms of shape (..., n_frequencies).
 
-        Parameters
-        ----------
-        xp : ArrayLibrary
-            Whose arrays the others are.
-        length_scales : list of arrays of shape (..., n_length_scales), (..., 1) or ()
-            One for each term.
-        variance : array of shape (..., n_terms)
-            Variances of the terms.
+        Shapes: length_scales (..., n_length_scales), (..., 1) or (); variance (..., n_terms).
         """
         total = None
         for j, (term, scales) in enumerate(zip(self._terms, length_scales, strict=True)):

@@ -26,21 +26,8 @@ class Expansion:
     The columns :math:`F` are those of :mod:`torusgp.engine.basis`, in its order; the standard deviations :math:`s` are
     :math:`\sqrt{c_0}` and, twice for each pair of columns, :math:`\sqrt{2 c_k}`.
 
-    Parameters
-    ----------
-    kernel : TorusKernel
-        Families and period, or terms; its length scales are where the index set may have been chosen.
-    index_set : IndexSet
-        Frequencies. A limit of interactions under which it was built holds for the kernel of one product too.
-    bounds : pair of float
-        Length scales between which standard deviations are accurate to rounding.
-
-    Attributes
-    ----------
-    sum : SumKernel or None
-        The terms of an expression.
-    limits : ndarray of shape (n_length_scales, 2), or pair of float
-        The bounds, in the units of the kernel's length scales.
+    Standard deviations are accurate to rounding for length scales between the bounds, of which ``limits`` are those in
+    the units of the kernel's length scales.
     """
 
     def __init__(self, kernel, index_set, bounds=LENGTH_SCALE_BOUNDS):
@@ -81,14 +68,7 @@ class Expansion:
     def standard_deviations(self, xp, length_scale, variance=None):
         """Prior standard deviations of the weights, of shape (..., n_components).
 
-        Parameters
-        ----------
-        xp : ArrayLibrary
-            Whose arrays the others are.
-        length_scale : array of shape (), (..., 1) or (..., dimension); of a sum a list of these, one for each term
-            One for all axes or one for each; a Cartesian kernel has a single one.
-        variance : array of shape (..., n_terms), optional
-            Variances of the terms of a sum.
+        Shapes: length_scale (), (..., 1) or (..., dimension); variance (..., n_terms).
         """
         if self.sum is None:
             _check_length_scale(length_scale, self._log_coefficients.n_length_scales)
@@ -103,16 +83,7 @@ class Expansion:
     def columns(self, xp, X, period, is_cell):
         """Columns of shape (..., n_samples, n_components), differentiable in inputs and period.
 
-        Parameters
-        ----------
-        xp : ArrayLibrary
-            Whose arrays the others are.
-        X : array of shape (..., n_samples, n_inputs)
-            Inputs.
-        period : array of shape (), (dimension,) or (..., 1, dimension); for a cell (..., dimension, dimension)
-            Periods or lattice vectors.
-        is_cell : bool
-            Which of the two.
+        Shapes: X (..., n_samples, n_inputs); period (), (dimension,) or (..., 1, dimension).
         """
         self._check_inputs(known_shape(X))
         if self.sum is not None:
@@ -264,20 +235,7 @@ def by_term(kernel, values, name):
 def with_parameters(kernel, length_scale=None, variance=None, room=None):
     """A sum with other length scales and variances.
 
-    Parameters
-    ----------
-    kernel : TorusKernel
-        A sum of products.
-    length_scale : list of array-like, optional
-        One for each term.
-    variance : array-like of shape (n_terms,), optional
-        Variances of the terms.
-    room : float, optional
-        Lay lines on circles for length scales that are learned and so much longer; by default circles stay.
-
-    Returns
-    -------
-    TorusKernel
+    With room, lines lie on circles for length scales that are learned and so much longer; without, circles stay.
     """
     present = kernel.sum
     if length_scale is not None:

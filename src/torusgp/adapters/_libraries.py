@@ -4,15 +4,7 @@ import numpy as np
 
 
 class ArrayLibrary:
-    """Functions of an array library, such as ``log`` and ``linalg.inv``, and its way to take constants.
-
-    Parameters
-    ----------
-    module : module
-        Where the functions are found.
-    constant : callable
-        Turns a NumPy array into one of the library.
-    """
+    """Functions of an array library, such as ``log`` and ``linalg.inv``, and its way to take constants."""
 
     def __init__(self, module, constant):
         self._module = module

@@ -21,14 +21,8 @@ _NOISE = 1e-8  # the same where the functions are known no better, so that more 
 class ChebyshevTable:
     """Functions of the log length scale within bounds; beyond them they go on as straight lines.
 
-    Attributes
-    ----------
-    centre, half_width : float
-        Of the interval of the series, which is a little wider than the bounds.
-    coefficients : ndarray of shape (n_terms, n_functions)
-        Of the series.
-    end_slopes : ndarray of shape (2, n_functions)
-        Derivatives in the variable of the series at the bounds.
+    The coefficients have the shape (n_terms, n_functions), the slopes at both bounds (2, n_functions), in the variable
+    of the series.
     """
 
     centre: float
@@ -49,18 +43,7 @@ class ChebyshevTable:
 def tabulate(function, bounds, name):
     """Chebyshev series of functions of the logarithm of the length scale, of as many terms as they need.
 
-    Parameters
-    ----------
-    function : callable
-        Takes a length scale and returns an array of shape (n_functions,).
-    bounds : pair of float
-        Shortest and longest length scale.
-    name : str
-        Whose functions these are, for error messages.
-
-    Returns
-    -------
-    ChebyshevTable
+    The function takes a length scale and returns an array of shape (n_functions,).
     """
     low, high = np.log(bounds)
     centre, half_width = (low + high) / 2, (high - low) / (2 * _EDGE)

@@ -36,13 +36,7 @@ Examples:
 
 
 def add_backtest(app):
-    """Add the subcommand to an application.
-
-    Parameters
-    ----------
-    app : typer.Typer
-        The application.
-    """
+    """Add the subcommand to an application."""
     import typer
 
     @app.command(name="backtest", help=_HELP)
@@ -84,29 +78,7 @@ def add_backtest(app):
 
 
 def backtest_file(model, path, horizon, origins="10", every=None, refit="each", n_jobs=None, output=None):
-    """Forecast the past of a table file, and write the forecasts.
-
-    Parameters
-    ----------
-    model : TableModel
-        Unfitted model.
-    path : Path
-        The table.
-    horizon, every : str
-        How far ahead, and the distance of origins.
-    origins : str
-        Number of origins, or times.
-    refit : str
-        "each", "once", a number of origins, or a span.
-    n_jobs : int, optional
-        Number of processes.
-    output : Path, optional
-        Where to write the forecasts.
-
-    Returns
-    -------
-    Backtest
-    """
+    """Forecast the past of a table file, and write the forecasts."""
     if output is not None:
         if not output.name.lower().endswith(_ENDINGS):
             raise ValueError(f"Cannot write {output}: its name has to end in {', '.join(_ENDINGS)}.")

@@ -65,13 +65,7 @@ def _add_missing_libraries(text):
 
 @contextmanager
 def errors_told(debug=False):
-    """Turn errors into one line and an exit code: 2 for what a user can mend, 1 for what nobody expected.
-
-    Parameters
-    ----------
-    debug : bool, default=False
-        Show where an error came from, too.
-    """
+    """Turn errors into one line and an exit code: 2 for what a user can mend, 1 for what nobody expected."""
     try:
         yield
     except BrokenPipeError:  # the reader of the output has seen enough
@@ -99,17 +93,7 @@ def progress_line(first_line, known=frozenset):
 
     Where standard error is no terminal nothing is shown of the work.
 
-    Parameters
-    ----------
-    first_line : str
-        What is done first.
-    known : callable, optional
-        Gives texts of warnings that are told elsewhere.
-
-    Yields
-    ------
-    callable
-        Takes the next line of progress.
+    Yields what takes the next line of progress.
     """
     from rich.console import Console
     from rich.text import Text
@@ -125,16 +109,7 @@ def progress_line(first_line, known=frozenset):
 def describe_cell(cell, cell_std=None):
     """Lines with the vectors of a cell, their standard errors and lengths, and the angle between them.
 
-    Parameters
-    ----------
-    cell : ndarray of shape (2, 2)
-        Lattice vectors in rows, as (row, column) in pixels.
-    cell_std : ndarray of shape (2, 2), optional
-        Standard errors.
-
-    Returns
-    -------
-    list of str
+    Vectors are the rows of the cell, as (row, column) in pixels.
     """
     errors = np.full((2, 2), np.nan) if cell_std is None else cell_std
     lengths = np.linalg.norm(cell, axis=1)

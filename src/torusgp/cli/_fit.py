@@ -89,13 +89,7 @@ Examples:
 
 
 def add_fit(app):
-    """Add the subcommand to an application.
-
-    Parameters
-    ----------
-    app : typer.Typer
-        The application.
-    """
+    """Add the subcommand to an application."""
     import typer
 
     @app.command(name="fit", help=_HELP)
@@ -142,27 +136,7 @@ def add_fit(app):
 def fit_file(model, path, output, holdout=None, start=None, refit=True, verbose=0):
     """Fit a model to a table file, evaluate it, and write it.
 
-    Parameters
-    ----------
-    model : TableModel or PanelModel
-        Unfitted model, or one for each level of a column.
-    path : Path
-        The table.
-    output : Path
-        Where to write the model.
-    holdout : float, optional
-        Share of the rows to hold out, 0 for none; by default a fifth.
-    start : str, optional
-        Instead of a share: hold out rows from this time on.
-    refit : bool, default=True
-        Fit to all rows after the evaluation.
-    verbose : int or callable, default=0
-        See :class:`torusgp.tables.models.TableModel`.
-
-    Returns
-    -------
-    float
-        Seconds that it took.
+    Returns the seconds that it took.
     """
     began = time.perf_counter()
     if holdout is not None and start is not None:

@@ -45,13 +45,7 @@ Examples:
 
 
 def add_forecast(app):
-    """Add the subcommand to an application.
-
-    Parameters
-    ----------
-    app : typer.Typer
-        The application.
-    """
+    """Add the subcommand to an application."""
     import typer
 
     @app.command(name="forecast", help=_HELP)
@@ -121,36 +115,7 @@ def forecast_file(
 ):
     """Forecast with a model from a file, and write the result.
 
-    Parameters
-    ----------
-    model : Path
-        File of a table model.
-    horizon : str, optional
-        How far ahead.
-    future : Path, optional
-        Table of the time to come.
-    output : Path, optional
-        Where to write the result.
-    quantiles : sequence of float, default=(0.05, 0.5, 0.95)
-        Quantiles of the predicted distribution.
-    draws : int, default=0
-        Number of paths to add.
-    aggregate : str, optional
-        Span and what is made of its values, such as "day=max".
-    seed : int, default=0
-        Determines the paths.
-    decimal, date_format : str, optional
-        How numbers and times of the future are written; by default as the model was told.
-    missing : sequence of str, optional
-        Values that stand for nothing; by default those that the model was told.
-
-    Returns
-    -------
-    result : pandas.DataFrame
-    to_text : callable
-        Gives the text of such a table, written as the table that the model was fitted to.
-    facts : dict
-        Target, first and last time, and step of the forecast.
+    Returns the forecast and what gives the text of such a table.
     """
     if output is not None:
         if not output.name.lower().endswith(_ENDINGS):
@@ -199,17 +164,6 @@ def to_aggregate(text):
 
 def written_times(times, date_format):
     """Times as text: as the table writes them, or as 2024-01-31 13:00 without what is zero in all of them.
-
-    Parameters
-    ----------
-    times : pandas.Series
-        Times or numbers.
-    date_format : str
-        Format, or "auto".
-
-    Returns
-    -------
-    pandas.Series
 
     Examples
     --------

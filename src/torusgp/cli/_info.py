@@ -22,13 +22,7 @@ Example:
 
 
 def add_info(app):
-    """Add the subcommand to an application.
-
-    Parameters
-    ----------
-    app : typer.Typer
-        The application.
-    """
+    """Add the subcommand to an application."""
     import typer
 
     @app.command(name="info", help=_HELP)
@@ -51,18 +45,7 @@ def add_info(app):
 
 
 def file_info(path):
-    """What is in a model file.
-
-    Parameters
-    ----------
-    path : Path
-        File of a table model, or of a regressor.
-
-    Returns
-    -------
-    dict
-        For JSON.
-    """
+    """What is in a model file."""
     if is_panel(path):
         panel = PanelModel.load(path)
         return {"kind": "table models", "data": panel.notes_.get("data"), **panel.summary()}
@@ -75,18 +58,7 @@ def file_info(path):
 
 
 def describe_regressor(model: TorusGPRegressor):
-    """What is in the file of a regressor that no table belongs to.
-
-    Parameters
-    ----------
-    model : TorusGPRegressor
-        Fitted regressor.
-
-    Returns
-    -------
-    dict
-        For JSON.
-    """
+    """What is in the file of a regressor that no table belongs to."""
     selection = {"selection": selection_summary(model).to_dict()} if model.fit_.learned.rounds else {}
     return to_plain(
         {

@@ -37,17 +37,7 @@ Examples:
 
 @dataclass(frozen=True)
 class Written:
-    """A filled image and where its files are.
-
-    Attributes
-    ----------
-    result : Inpainting
-        What was found.
-    filled, std, figure : Path
-        The filled image, the map of standard deviations, the comparison.
-    scale : str
-        What the levels of the map stand for.
-    """
+    """A filled image and where its files are."""
 
     result: Inpainting
     filled: Path
@@ -57,13 +47,7 @@ class Written:
 
 
 def add_inpaint(app):
-    """Add the subcommand to an application.
-
-    Parameters
-    ----------
-    app : typer.Typer
-        The application.
-    """
+    """Add the subcommand to an application."""
     import typer
 
     @app.command(name="inpaint", help=_HELP)
@@ -93,29 +77,7 @@ def add_inpaint(app):
 
 
 def inpaint_file(path, *, mask=None, hole=None, output=None, n_components=DEFAULT_COLUMNS, truth=True, verbose=0):
-    """Fill the hole of an image file, and write the filled image, its uncertainty, and a figure of both.
-
-    Parameters
-    ----------
-    path : Path
-        The image.
-    mask : Path, optional
-        Image of the same size; what is not zero is missing.
-    hole : str, optional
-        Instead of a mask: ``r0:r1,c0:c1``, see :func:`torusgp.images.inpainting.hole_mask`.
-    output : Path, optional
-        Filled image; the others are named after it. By default it is beside the image.
-    n_components : int, default=401
-        Largest number of components.
-    truth : bool, default=True
-        Compare with what is under the mask, see :func:`torusgp.images.inpainting.inpaint`.
-    verbose : int or callable, default=0
-        See :class:`torusgp.TorusGPRegressor`.
-
-    Returns
-    -------
-    Written
-    """
+    """Fill the hole of an image file, and write the filled image, its uncertainty, and a figure of both."""
     if mask is not None and hole is not None:
         raise ValueError(f"Give either a mask or a hole: got the mask {mask} and the hole {hole!r}.")
     if n_components < FEWEST_COLUMNS:
@@ -143,17 +105,7 @@ def inpaint_file(path, *, mask=None, hole=None, output=None, n_components=DEFAUL
 
 
 def describe(written):
-    """Lines that say what was learned, how good it is, and where the files are.
-
-    Parameters
-    ----------
-    written : Written
-        What was found.
-
-    Returns
-    -------
-    list of str
-    """
+    """Lines that say what was learned, how good it is, and where the files are."""
     result = written.result
     n_missing = int(result.mask.sum())
     accuracy = "not known, since the image does not show what was there"

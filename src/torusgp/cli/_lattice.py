@@ -34,15 +34,7 @@ Examples:
 
 @dataclass(frozen=True)
 class Written:
-    """A lattice and where its files are.
-
-    Attributes
-    ----------
-    result : ImageLattice
-        What was found.
-    content, unit_cell, figure : Path
-        JSON, the average cell, and the figure.
-    """
+    """A lattice and where its files are."""
 
     result: ImageLattice
     content: Path
@@ -51,13 +43,7 @@ class Written:
 
 
 def add_lattice(app):
-    """Add the subcommand to an application.
-
-    Parameters
-    ----------
-    app : typer.Typer
-        The application.
-    """
+    """Add the subcommand to an application."""
     import typer
 
     @app.command(name="lattice", help=_HELP)
@@ -85,29 +71,7 @@ def add_lattice(app):
 
 
 def lattice_file(path, *, mask=None, hole=None, output=None, n_components=DEFAULT_COLUMNS, size=128, report=None):
-    """Find the lattice of an image file, and write what was found, the average cell and a figure.
-
-    Parameters
-    ----------
-    path : Path
-        The image.
-    mask : Path, optional
-        Image of the same size; what is not zero is not used.
-    hole : str, optional
-        Instead of a mask: ``r0:r1,c0:c1``, see :func:`torusgp.images.inpainting.hole_mask`.
-    output : Path, optional
-        JSON file; the others are named after it. By default it is beside the image.
-    n_components : int, default=401
-        Largest number of components.
-    size : int, default=128
-        Points of the average cell along each vector.
-    report : callable, optional
-        Takes lines of progress.
-
-    Returns
-    -------
-    Written
-    """
+    """Find the lattice of an image file, and write what was found, the average cell and a figure."""
     if mask is not None and hole is not None:
         raise ValueError(f"Give either a mask or a hole: got the mask {mask} and the hole {hole!r}.")
     if n_components < 9 or size < 2:
@@ -138,17 +102,7 @@ def lattice_file(path, *, mask=None, hole=None, output=None, n_components=DEFAUL
 
 
 def describe(written):
-    """Lines that say what was found, and where the files are.
-
-    Parameters
-    ----------
-    written : Written
-        What was found.
-
-    Returns
-    -------
-    list of str
-    """
+    """Lines that say what was found, and where the files are."""
     result = written.result
     *vectors, _ = describe_cell(result.cell, result.cell_std)
     strain, std = result.strain()

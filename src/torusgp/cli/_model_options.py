@@ -17,16 +17,7 @@ from torusgp.tables.models import TableModel
 def takes_model(command):
     """Give a command the options that make a model of a table.
 
-    Parameters
-    ----------
-    command : callable
-        Its first parameter is the table, the second one the model, which is made of the options; others are its own
-        options.
-
-    Returns
-    -------
-    callable
-        The command with the options in the place of the model.
+    Its first parameter is the table, its second the model, in whose place the options come.
     """
     make = model_options()
     own = list(inspect.signature(command).parameters.values())

@@ -146,15 +146,7 @@ def beside(path, ending):
 
 
 def check_output(place, *sources):
-    """Raise if a file cannot be written, before work is done that would be lost; or if it is one of those read.
-
-    Parameters
-    ----------
-    place : Path
-        File to write.
-    *sources : Path or None
-        Files that are read.
-    """
+    """Raise if a file cannot be written, before work is done that would be lost; or if it is one of those read."""
     for source in sources:
         if source is not None and place.exists() and source.exists() and place.samefile(source):
             raise ValueError(f"Cannot write {place}: it is one of the inputs. Name another place with --output.")

@@ -47,13 +47,7 @@ Examples:
 
 
 def add_predict(app):
-    """Add the subcommand to an application.
-
-    Parameters
-    ----------
-    app : typer.Typer
-        The application.
-    """
+    """Add the subcommand to an application."""
     import typer
 
     @app.command(name="predict", help=_HELP)
@@ -104,23 +98,7 @@ def add_predict(app):
 
 
 def tell_rows(rows, to_text, output, content, name, lines):
-    """Say what was predicted: as JSON, as CSV if no file was written, or in words.
-
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        The predictions.
-    to_text : callable
-        Gives the text of such a table.
-    output : Path or None
-        File that they were written to.
-    content : dict
-        What JSON says beside them, with the "interval" of the outer quantiles.
-    name : str or None
-        What JSON calls them; None for words.
-    lines : sequence of str
-        Words that come first.
-    """
+    """Say what was predicted: as JSON, as CSV if no file was written, or in words."""
     interval = content["interval"]
     if name is not None:
         shown = {name: to_records(rows)} if output is None else {}
@@ -149,34 +127,7 @@ def predict_file(
 ):
     """Predict for the rows of a table file, and write the result.
 
-    Parameters
-    ----------
-    model : Path
-        File of a table model.
-    path : Path
-        The table.
-    output : Path, optional
-        Where to write the result.
-    quantiles : sequence of float, default=(0.05, 0.5, 0.95)
-        Quantiles of the predicted distribution.
-    keep : bool, default=True
-        Keep the columns of the table.
-    prefix : str, default=""
-        Put before the names of the new columns.
-    drop_missing : bool, default=False
-        Leave out rows that miss an input.
-    decimal, date_format : str, optional
-        How numbers and times are written; by default as the model was told.
-    missing : sequence of str, optional
-        Values that stand for nothing; by default those that the model was told.
-
-    Returns
-    -------
-    result : pandas.DataFrame
-    scores : dict or None
-        How predictions compare with the target, if the table has it.
-    to_text : callable
-        Gives the text of such a table, written as the table that was read.
+    Returns predictions, scores if the table has the target, and what gives the text of such a table.
     """
     if output is not None:
         if not output.name.lower().endswith(_ENDINGS):
@@ -213,15 +164,6 @@ def predict_file(
 def to_shown_digits(predictions):
     """Predictions to as many decimals as seven digits of the smallest standard deviation have.
 
-    Parameters
-    ----------
-    predictions : pandas.DataFrame
-        Means, standard deviations in the column ``std``, and quantiles.
-
-    Returns
-    -------
-    pandas.DataFrame
-
     Examples
     --------
     >>> import pandas as pd
@@ -237,17 +179,7 @@ def to_shown_digits(predictions):
 def widest_interval(quantiles, prefix=""):
     """Which columns bound the widest interval, and what share of the values it is to hold.
 
-    Parameters
-    ----------
-    quantiles : sequence of float
-        Quantiles that are predicted.
-    prefix : str, default=""
-        Put before the names of their columns.
-
-    Returns
-    -------
-    dict or None
-        Names "from" and "to", and "percent"; None if there are not two quantiles.
+    None if there are not two quantiles.
 
     Examples
     --------
@@ -262,21 +194,7 @@ def widest_interval(quantiles, prefix=""):
 
 
 def encode(frame, path, to_text):
-    """Bytes of a table, in the format that the ending of a file says.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The table.
-    path : Path
-        Where it is to be written.
-    to_text : callable
-        Gives its text.
-
-    Returns
-    -------
-    bytes
-    """
+    """Bytes of a table, in the format that the ending of a file says."""
     if path.name.lower().endswith(".parquet"):
         buffer = io.BytesIO()
         frame.to_parquet(buffer, index=False)

@@ -34,13 +34,7 @@ Examples:
 
 
 def add_report(app):
-    """Add the subcommand to an application.
-
-    Parameters
-    ----------
-    app : typer.Typer
-        The application.
-    """
+    """Add the subcommand to an application."""
     import typer
 
     @app.command(name="report", help=_HELP)
@@ -95,34 +89,7 @@ def report_file(
     date_format=None,
     missing=None,
 ):
-    """Write a page about the file of a table model.
-
-    Parameters
-    ----------
-    model : Path
-        File of a table model.
-    output : Path
-        Where to write the page.
-    path : Path, optional
-        Table to compare predictions with.
-    new : bool, optional
-        Whether the model has not seen its rows.
-    title : str, optional
-        Heading of the page.
-    unit : str, optional
-        Unit of the target; by default the one that the model was told.
-    drop_missing : bool, default=False
-        Leave out rows that miss an input.
-    decimal, date_format : str, optional
-        How numbers and times of the table are written; by default as the model was told.
-    missing : sequence of str, optional
-        Values that stand for nothing; by default those that the model was told.
-
-    Returns
-    -------
-    Findings
-        What the page says.
-    """
+    """Write a page about the file of a table model."""
     if output.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"Cannot write {output}: the name of a page has to end in .html.")
     check_output(output, model, path)

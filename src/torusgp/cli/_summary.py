@@ -8,15 +8,7 @@ _MOST_SHARES = 8
 
 
 def print_summary(summary, facts):
-    """Print what is said of a model: verdict, inputs, facts, what matters, problems and notes.
-
-    Parameters
-    ----------
-    summary : dict
-        See :meth:`torusgp.tables.models.TableModel.summary`.
-    facts : dict of str to str
-        More lines, such as where the model is.
-    """
+    """Print what is said of a model: verdict, inputs, facts, what matters, problems and notes."""
     from rich.console import Console
     from rich.text import Text
 
@@ -40,15 +32,7 @@ def print_summary(summary, facts):
 
 
 def print_levels(summary, facts):
-    """Print a table of the models of the levels of a column.
-
-    Parameters
-    ----------
-    summary : dict
-        See :meth:`torusgp.tables.models.PanelModel.summary`.
-    facts : dict of str to str
-        More lines, such as where the models are.
-    """
+    """Print a table of the models of the levels of a column."""
     from rich.console import Console
 
     table = _table()

@@ -26,14 +26,7 @@ _LEAST_SHARE = 1 / 8  # of the entries of a product that are asked for
 class _Group:
     """Frequencies with the same last axis and the same number of axes.
 
-    Attributes
-    ----------
-    numbers : ndarray of int, shape (n_frequencies,)
-        Which frequencies they are.
-    left, right : ndarray of int
-        Numbers of the exponentials whose products they are; without right ones, those of the left.
-    places : ndarray of int, shape (n_frequencies,)
-        Where their sums are among those of all products.
+    Shapes: numbers (n_frequencies,); places (n_frequencies,).
     """
 
     numbers: NDArray[np.int64]

@@ -22,14 +22,7 @@ Array = NDArray[np.float64]
 class Domain:
     """Where a surface lives: a cell, some of whose directions repeat.
 
-    Attributes
-    ----------
-    origin : ndarray of shape (dimension,)
-        Corner of the cell.
-    cell : ndarray of shape (dimension, dimension)
-        Its edges as rows: periods, lattice vectors, or ranges of lines.
-    is_periodic : ndarray of bool, shape (dimension,)
-        Which directions repeat.
+    The rows of the cell, of shape (dimension, dimension), are periods, lattice vectors or ranges of lines.
     """
 
     origin: Array
@@ -77,15 +70,7 @@ class Domain:
 
 
 class Field:
-    """The posterior of one output of a fitted model as a surface over circles, lines or a lattice.
-
-    Parameters
-    ----------
-    model : TorusGPRegressor or FittedTorusGP
-        Fitted model.
-    output : int, default=0
-        Which target.
-    """
+    """The posterior of one output of a fitted model as a surface over circles, lines or a lattice."""
 
     def __init__(self, model: Any, output: int = 0):
         likelihood = getattr(model, "likelihood", "normal")
@@ -108,16 +93,7 @@ class Field:
     def columns(self, X: Array, *directions: ArrayLike) -> Array:
         """Derivatives of the basis functions along directions, one after the other; none for the columns.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n_points, dimension)
-            Points.
-        *directions : array-like of shape (dimension,)
-            As many as the order of the derivative.
-
-        Returns
-        -------
-        ndarray of shape (n_points, n_columns)
+        Shapes: X (n_points, dimension); *directions (dimension,); returns (n_points, n_columns).
         """
         fourier = basis_columns(self.fitted.phases(X), self.fitted.index_set.frequencies)
         plain = self.fitted.plain(X)

@@ -16,16 +16,7 @@ DATA_FOLDER = "TORUSGP_DATA"  # environment variable with the folder of the user
 class Source:
     """A published file at a fixed version.
 
-    Attributes
-    ----------
-    name : str
-        Place in the user's folder and in the cache, with forward slashes.
-    repository, commit, path : str
-        Repository on GitHub, the version of it, and the place in it.
-    sha256 : str or None
-        Digest of the file there. None where that file cannot be used as it is, so that it is not downloaded.
-    note : str
-        What to do to that file before it is put into the user's folder, as a sentence.
+    A file without a digest is not downloaded: the note says what has to be done to it.
     """
 
     name: str
@@ -41,12 +32,7 @@ class Source:
         return f"https://raw.githubusercontent.com/{self.repository}/{self.commit}/{self.path}"
 
     def locate(self):
-        """Path of the file in the user's folder, or else in the cache, to which it is downloaded if need be.
-
-        Returns
-        -------
-        Path
-        """
+        """Path of the file in the user's folder, or else in the cache, to which it is downloaded if need be."""
         folder = os.environ.get(DATA_FOLDER)
         if folder:
             if not Path(folder).is_dir():

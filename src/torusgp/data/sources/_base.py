@@ -61,19 +61,7 @@ def choose_rows(n_rows, size):
 def spread_parts(sizes, n_rows, n_parts=32):
     """Parts of a source to draw a sample from, always the same.
 
-    Parameters
-    ----------
-    sizes : sequence of int
-        Rows of each part.
-    n_rows : int
-        Rows that are wanted.
-    n_parts : int, default=32
-        Parts to choose, or as many more as hold the rows that are wanted. The larger a part, the likelier it is chosen.
-
-    Returns
-    -------
-    dict of int to int
-        Rows to draw from each part that is chosen, in proportion to its size; parts in order.
+    Returns how many rows to draw from each part that is chosen, in proportion to its size.
     """
     sizes = np.asarray(sizes)
     lots = np.random.default_rng(0).exponential(size=len(sizes)) / np.maximum(sizes, 1e-9)

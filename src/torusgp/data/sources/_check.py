@@ -8,13 +8,7 @@ _KINDS_WITHOUT_ONE = "cmM"  # complex numbers and times, which NumPy would cast 
 
 
 class Checker:
-    """Turns what a source reads into chunks that all look alike.
-
-    Parameters
-    ----------
-    names, targets : sequence of str, optional
-        Names of the inputs and of the targets; by default those of the first chunk, if it has some.
-    """
+    """Turns what a source reads into chunks that all look alike."""
 
     def __init__(self, names=None, targets=None):
         self._names = {name: tuple(given) for name, given in (("X", names), ("y", targets)) if given is not None}
@@ -27,23 +21,7 @@ class Checker:
         return self._names.get("X")
 
     def check(self, X, y, sample_weight, noise_scale, place, first_row=0, locate=None):
-        """Return a chunk, or raise an error that names the place, the row and the column.
-
-        Parameters
-        ----------
-        X, y, sample_weight, noise_scale : array-like
-            What was read.
-        place : str
-            Where from: file and part of it.
-        first_row : int, default=0
-            Number of the first row at that place.
-        locate : callable, optional
-            Says where a row is found that is counted from 0; by default its number.
-
-        Returns
-        -------
-        Chunk
-        """
+        """Return a chunk, or raise an error that names the place, the row and the column."""
         where = place, locate or (lambda row: f"row {first_row + row}")
         X = self._table(X, "X", where)
         y = self._table(y, "y", where)

@@ -79,19 +79,8 @@ def _chunk_of(function, chunks):
 def batches(chunks, due=lambda: False):
     """Put small chunks together: a transform costs the same for few rows as for some thousands.
 
-    Parameters
-    ----------
-    chunks : iterable of Chunk
-        What is read.
-    due : callable, optional
-        Whether to wait no longer for more rows.
-
-    Yields
-    ------
-    batch : list of Chunk
-        Chunks that follow each other; the last list may be empty.
-    last : bool
-        Whether no more follow. If reading fails, what had been read comes first, as the last batch, then the error.
+    Yields lists of chunks, and whether no more follow; if reading fails, what had been read comes first, then the
+    error.
     """
     waiting: list[Chunk] = []
     n_rows = 0

@@ -71,18 +71,7 @@ class PlanTransforms:
 def block_costs(frequencies, n_samples, tolerance=1e-12):
     """Seconds of the sums of so many rows by moments of cells, if Numba is there, and by FINUFFT; and of the rest.
 
-    Parameters
-    ----------
-    frequencies : ndarray of int, shape (n_frequencies, dimension)
-        Frequencies, the zero vector first.
-    n_samples : int
-        Number of rows.
-    tolerance : float, default=1e-12
-        Error of the sums, relative to the number of rows.
-
-    Returns
-    -------
-    dict from {"cells", "plans"} to float
+    The keys are "cells" and "plans".
     """
     axes = _Axes(frequencies)
     n_wide, n_single = 2 * len(axes.wide), 2 * len(axes.single)

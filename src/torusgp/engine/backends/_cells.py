@@ -20,17 +20,7 @@ _LEAST_ERROR = 1e-15  # rounding
 
 
 class Cells:
-    """Division of a circle into cells, and the exponentials on them as polynomials.
-
-    Parameters
-    ----------
-    largest : int
-        Largest frequency.
-    n_powers : int
-        Number of powers of the local coordinate.
-    tolerance : float
-        Largest error of an exponential.
-    """
+    """Division of a circle into cells, and the exponentials on them as polynomials."""
 
     def __init__(self, largest, n_powers, tolerance):
         self.largest, self.n_powers = largest, n_powers
@@ -77,23 +67,7 @@ def _make_cells(largest, n_powers, tolerance):
 def pair_cost(first, second, n_samples, tolerance):
     """How sums of two phases cost least.
 
-    Parameters
-    ----------
-    first, second : int
-        Largest frequencies.
-    n_samples : int
-        Number of rows.
-    tolerance : float
-        Error of a sum, relative to the number of rows.
-
-    Returns
-    -------
-    n_powers : int
-        Powers of the second phase.
-    vectors : float
-        Vectors of numbers that rows add.
-    flops : float
-        Operations of the matrix products after that.
+    Returns the powers of the second phase, the vectors that rows add, and the operations of the products after that.
     """
     outer = _make_cells(first, SIZE, tolerance / 2).n_cells
     choices = []
@@ -107,12 +81,7 @@ def pair_cost(first, second, n_samples, tolerance):
 class CellTransforms:
     """Sums and polynomials of the phases of several axes, each alone and in pairs, by moments of cells.
 
-    Parameters
-    ----------
-    largest : sequence of int
-        Largest frequency of each axis.
-    tolerance : float
-        Error of sums, relative to the number of rows; of values, relative to the sum of the coefficients.
+    The tolerance of sums is relative to the number of rows, that of values to the sum of the coefficients.
     """
 
     def __init__(self, largest, tolerance):
@@ -140,20 +109,7 @@ class CellTransforms:
     def pair_sums(self, axis, others, phases, strength):
         """Sums on the frequencies 0, ..., largest of an axis and all up to the largest ones of others.
 
-        Parameters
-        ----------
-        axis : int
-            The axis.
-        others : sequence of int
-            The others.
-        phases : ndarray of shape (n_axes, n)
-            Phases of all axes.
-        strength : ndarray of shape (n,)
-            Strengths of the rows.
-
-        Returns
-        -------
-        list of ndarray of complex, shape (largest + 1, 2 * other_largest + 1)
+        Shapes: phases (n_axes, n); strength (n,); returns (largest + 1, 2 * other_largest + 1).
         """
         ordered = _Ordered(self._outer(axis), phases[axis])
         strength = ordered.move(strength)

@@ -312,12 +312,7 @@ def add_pair(sums, first, transform, mirrored, sizes):
 def gram_of_modes(n_frequencies, modes_of):
     """Gram matrix from sums on modes.
 
-    Parameters
-    ----------
-    n_frequencies : int
-        Number of frequencies, the zero vector first.
-    modes_of : callable
-        Sums on the differences and on the sums of some of the frequencies, given as a slice, and all of them.
+    ``modes_of`` gives the sums on the differences and on the sums of some frequencies, a slice, and all of them.
     """
     gram = np.empty((2 * n_frequencies, 2 * n_frequencies))
     step = max(1, _ROW_BLOCK // n_frequencies)
@@ -339,16 +334,7 @@ def moments_of_modes(values):
 def collapse(covariance, size, places, factors=None):
     """Modes of a quadratic form of the columns, or of their derivatives: its terms summed over equal modes.
 
-    Parameters
-    ----------
-    covariance : ndarray of shape (n_columns, n_columns)
-        Matrix of the form.
-    size : int
-        Number of modes.
-    places : callable
-        Numbers of the modes of the differences and of the sums of some frequencies, given as a slice, and all of them.
-    factors : ndarray of shape (n_frequencies,), optional
-        Wave numbers, for derivatives.
+    ``places`` gives the numbers of the modes of differences and sums of some frequencies, a slice, and all of them.
     """
     n_frequencies = (len(covariance) + 1) // 2
     modes = np.zeros(size, dtype=complex)

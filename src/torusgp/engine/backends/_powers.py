@@ -93,13 +93,8 @@ def _make_intrinsics(size, count):
 def make_loops(size, count):
     """Loops for so many powers of the first and of the second coordinate, compiled for them: vectors stay in registers.
 
-    Returns
-    -------
-    add_rows : callable
-        Adds the products of powers of rows, times their strengths, to the sums (n_cells, count, size) of the cells in
-        which their phases lie; ``first`` are the local coordinates of another axis.
-    evaluate_rows : callable
-        Adds the values of polynomials with such coefficients to a result.
+    The first adds to the sums (n_cells, count, size), the second adds the values of such polynomials to a result;
+    ``first`` are the local coordinates of another axis.
     """
     add, value = _make_intrinsics(size, count)
     step = size * count

@@ -29,22 +29,8 @@ _COPY_ENTRIES = 2**25  # entries of the Gram matrix that leave the device at onc
 class TorchSums(ColumnSums):
     """Sums of products of columns with each other and with the targets, kept in double precision on a device.
 
-    Parameters
-    ----------
-    frequencies : ndarray of int, shape (n_frequencies, dimension)
-        Frequencies of the columns, the zero vector first.
-    n_outputs : int
-        Number of targets.
-    device : str, optional
-        "cpu", "cuda" or "cuda:1" and so on; by default a GPU if there is one, else the CPU.
-    precision : {"float64", "float32", "tf32"}, default="float64"
-        Precision of the products of columns with each other. Those with the targets and with the constant are always
-        float64.
-
-    Attributes
-    ----------
-    rounding : float
-        Bound of the error of an entry of the Gram matrix, relative to the sum of the precisions of the rows.
+    Products with the targets and the constant are float64 whatever the precision; ``rounding`` bounds the error of an
+    entry, relative to the sum of the precisions of the rows.
     """
 
     name = "torch"
@@ -198,14 +184,7 @@ class TorchSums(ColumnSums):
 class TorchPredictor(DensePredictor):
     """Mean, variance and gradients of the posterior at points, in double precision on a device.
 
-    Parameters
-    ----------
-    frequencies : ndarray of int, shape (n_frequencies, dimension)
-        Frequencies of the columns, the zero vector first.
-    posterior : Posterior
-        Posterior of the weights.
-    device : str, optional
-        "cpu", "cuda" or "cuda:1" and so on; by default a GPU if there is one, else the CPU.
+    Shapes: frequencies (n_frequencies, dimension).
     """
 
     name = "torch"

@@ -13,12 +13,7 @@ _LEAF = 512  # order up to which a triangle is inverted by substitution
 class TorchAlgebra:
     """Factors :math:`B = I + R G R / s^2` for one Gram matrix G and many prior and noise variances.
 
-    Parameters
-    ----------
-    gram : ndarray of shape (n_columns, n_columns)
-        Symmetric matrix G.
-    device : str
-        Where it is kept.
+    Shapes: gram (n_columns, n_columns).
     """
 
     def __init__(self, gram, device):
@@ -39,12 +34,7 @@ class TorchAlgebra:
 class TorchFactor:
     """Lower Cholesky factor L of B on a device, and what follows from it as arrays.
 
-    Attributes
-    ----------
-    tensor : tensor of shape (n_columns, n_columns)
-        The factor, zero above its diagonal.
-    device : str
-        Where it is.
+    Shapes: tensor (n_columns, n_columns).
     """
 
     def __init__(self, tensor, device):

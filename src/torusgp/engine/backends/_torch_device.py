@@ -53,17 +53,7 @@ def check_torch():
 
 
 def resolve_device(device):
-    """Name of a device that is there: as asked for, or by default a GPU if there is one, else the CPU.
-
-    Parameters
-    ----------
-    device : str or None
-        "cpu", "cuda" or "cuda:1" and so on.
-
-    Returns
-    -------
-    str
-    """
+    """Name of a device that is there: as asked for, or by default a GPU if there is one, else the CPU."""
     check_torch()
     if device is None:
         return "cuda" if torch.cuda.is_available() else "cpu"
@@ -121,12 +111,7 @@ class DeviceColumns:
     Here cosines and sines of a matrix product are the fast way, unlike in :mod:`torusgp.engine.basis`: a device is
     short of memory bandwidth rather than of arithmetic, and this reads and writes fewest bytes.
 
-    Parameters
-    ----------
-    frequencies : ndarray of int, shape (n_frequencies, dimension)
-        Frequencies, the zero vector first.
-    device : str
-        Where.
+    Shapes: frequencies (n_frequencies, dimension).
     """
 
     def __init__(self, frequencies, device):
@@ -145,19 +130,7 @@ class DeviceColumns:
     def evaluate(self, phases, scale, workspace):
         """Columns of rows, times a factor of each row.
 
-        Parameters
-        ----------
-        phases : tensor of shape (n_rows, dimension)
-            Phases in radians.
-        scale : tensor of shape (n_rows, 1)
-            The factors.
-        workspace : tuple of tensor
-            From :meth:`workspace`, for at least as many rows.
-
-        Returns
-        -------
-        tensor of shape (n_rows, width)
-            Part of the workspace.
+        Phases are in radians; the result, of shape (n_rows, width), is a part of the workspace.
         """
         angles, columns = (part[: len(phases)] for part in workspace)
         torch.mm(phases, self._frequencies, out=angles)

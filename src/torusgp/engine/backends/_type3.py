@@ -201,12 +201,7 @@ class _WaveNumbers:
 class PairModes:
     """Distinct sums and differences of frequencies, which are themselves among them.
 
-    Attributes
-    ----------
-    modes : ndarray of int, shape (n_modes, dimension)
-        In lexicographic order, so that the list backwards is its negative.
-    own : ndarray of int, shape (n_frequencies,)
-        Numbers of the frequencies.
+    Shapes: modes (n_modes, dimension); own (n_frequencies,).
     """
 
     def __init__(self, frequencies):

@@ -107,17 +107,7 @@ def _scipy(order, argument):
 def log_scaled_bessel(order, argument):
     r"""Logarithm of :math:`e^{-a} I_k(a)` and its derivative with respect to :math:`\log a`.
 
-    Parameters
-    ----------
-    order : array-like
-        Orders :math:`k \ge 0`: integers, or any real number above 32.
-    argument : array-like
-        Arguments :math:`a > 0`, broadcast against the orders.
-
-    Returns
-    -------
-    log_value, log_slope : ndarray
-        :math:`\log(e^{-a} I_k(a))` and :math:`d \log(e^{-a} I_k(a)) / d \log a`.
+    Orders are integers or, above 32, any number; they and the positive arguments are broadcast against each other.
     """
     order, argument = np.broadcast_arrays(np.asarray(order, float), np.asarray(argument, float))
     log_value, log_slope = np.empty(order.shape), np.empty(order.shape)

@@ -11,20 +11,7 @@ _MOST_LEVELS = 12  # of a category, whose names stand upright; more are turned
 def draw_function(ax, grid, kind, mean, std, coverage, options):
     """Draw a function of one dimension: a curve with a band, or for a category bars with errors.
 
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        Where.
-    grid : ndarray of shape (n_points,)
-        Values of the dimension.
-    kind : str
-        What it is; "category" has bars.
-    mean, std : ndarray of shape (n_points,)
-        The function and its standard deviation.
-    coverage : float
-        Probability of the band or the errors.
-    options : dict
-        Passed to ``Axes.plot`` or ``Axes.bar``.
+    Shapes: grid (n_points,); mean, std (n_points,).
     """
     if not 0 < coverage < 1:
         raise ValueError(f"coverage must lie between 0 and 1, got {coverage!r}.")
@@ -45,20 +32,7 @@ def draw_function(ax, grid, kind, mean, std, coverage, options):
 def draw_map(ax, grid, kinds, values, label, options):
     """Draw a function of two dimensions as a map with its colour bar.
 
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        Where.
-    grid : pair of ndarrays
-        Values of the dimensions.
-    kinds : pair of str
-        What they are; a category has cells of one colour.
-    values : ndarray of shape (n_first, n_second)
-        The function.
-    label : str
-        What the colours mean.
-    options : dict
-        Passed to ``Axes.pcolormesh``.
+    Shapes: values (n_first, n_second).
     """
     places = [np.arange(len(own)) if kind == "category" else own for own, kind in zip(grid, kinds, strict=True)]
     style = {"shading": "nearest" if "category" in kinds else "gouraud", "rasterized": True}

@@ -15,23 +15,7 @@ _COLUMNS = 2  # of a new figure
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A term over its inputs.
-
-    Attributes
-    ----------
-    name : str
-        Name of the term.
-    inputs : tuple of str
-        Names of the one or two inputs that it depends on.
-    kind : tuple of {"circle", "line", "category"}
-        How these are drawn.
-    grid : tuple of ndarray
-        Values of each input: one period, the range of a line, the levels of a category.
-    period : tuple of float or None
-        Periods of circles.
-    mean, std : ndarray of the shape of the grid
-        What the term contributes, centred on the rows of the fit, and its posterior standard deviation.
-    """
+    """A term over its inputs."""
 
     name: str
     inputs: tuple

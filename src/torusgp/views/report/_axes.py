@@ -24,20 +24,8 @@ _MILLISECONDS = 365.25 * 86_400_000  # of a year
 class Axis:
     """What lies along an axis.
 
-    Attributes
-    ----------
-    name, unit : str
-        Name and unit.
-    kind : {"number", "hour", "weekday", "yearday", "time", "category"}
-        How values read; times are milliseconds since 1970 on their own clock, categories positions of labels.
-    low, high : float or None
-        Ends; None for those of what is drawn.
-    labels : tuple of str
-        Labels of categories.
-    log : bool
-        Whether values are powers of ten.
-    zero : bool
-        Whether zero is shown.
+    Times are milliseconds since 1970 on their own clock, categories positions of labels; ends that are None are those
+    of what is drawn.
     """
 
     name: str

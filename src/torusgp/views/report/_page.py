@@ -21,17 +21,6 @@ def render_page(subject: Subject, title: str | None = None) -> str:
 
     The same subject gives the same page. It is complete in itself: style, script and data are inside, and a policy in
     its head forbids browsers to load anything else.
-
-    Parameters
-    ----------
-    subject : Subject
-        What it is about.
-    title : str, optional
-        Heading.
-
-    Returns
-    -------
-    str
     """
     found = subject.findings
     sections = [parts(subject), interactions(subject), errors(subject), experts(subject)]
@@ -54,15 +43,7 @@ def render_page(subject: Subject, title: str | None = None) -> str:
 def short_form(found: Findings) -> str:
     """What notebooks show of a model: verdict, figures, what matters, problems and notes.
 
-    Parameters
-    ----------
-    found : Findings
-        What is said of it.
-
-    Returns
-    -------
-    str
-        HTML; empty if jinja2 is not installed.
+    Empty if jinja2 is not installed.
     """
     try:
         template = _template("short.html.jinja")

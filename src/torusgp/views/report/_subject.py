@@ -25,10 +25,7 @@ _LINE_POINTS = (121, 961)  # of an effect, at least and at most
 class Future:
     """Predictions beyond the rows.
 
-    Attributes
-    ----------
-    place, mean, low, high : ndarray of shape (n_steps,)
-        Moments as in the record, predictions, and ends of 95 % intervals.
+    Places are moments as in the record, ``low`` and ``high`` the ends of 95 % intervals.
     """
 
     place: NDArray[np.float64]
@@ -41,12 +38,7 @@ class Future:
 class Horizons:
     """Errors by how far ahead rows were forecast.
 
-    Attributes
-    ----------
-    steps, rmse, naive_rmse : ndarray of shape (n_groups,)
-        Steps ahead, root mean square errors of the model, and of a seasonal naive forecast of the same rows.
-    step, season : str
-        What a step is, and the season that the naive forecast repeats, in words.
+    Root mean square errors by steps ahead, of the model and of a seasonal naive forecast of the same rows.
     """
 
     steps: NDArray[np.float64]
@@ -58,31 +50,7 @@ class Horizons:
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """What a page is about.
-
-    Attributes
-    ----------
-    model : TorusGPRegressor
-        Fitted regressor.
-    findings : Findings
-        What is said of it.
-    record : Record or None
-        Rows to draw.
-    future : Future or None
-        Predictions beyond them.
-    horizons : Horizons or None
-        Errors by how far ahead rows were forecast.
-    output : int
-        Which target, where there are several.
-    input_units : mapping of str to str
-        Units of inputs, by their names.
-    clocks : mapping of str to Clock
-        Inputs that are times.
-    whole_days : bool
-        Whether weekdays change at midnight only.
-    tables : mapping of str to list of rows
-        More tables for experts.
-    """
+    """What a page is about."""
 
     model: TorusGPRegressor
     findings: Findings
