@@ -1,6 +1,7 @@
 """The shape of the source: small modules, private names that stay at home, and tests in the same folders."""
 
 import ast
+import re
 from pathlib import Path
 
 import torusgp
@@ -78,6 +79,19 @@ def test_the_search_for_private_attributes_finds_them():
         "class A(B):\n    def f(self, b):\n        c = B()\n        self._x, c._y = b._x, self._z\n        b._z = 1"
     )
     assert private_names_of_others(tree, defined_names(tree)) == ["b._z in line 5"]
+
+
+def test_docstrings_begin_with_what_they_describe():
+    """A noun phrase or an imperative; fitting and tables are still to do."""
+    asks = re.compile(r"(What|Whether|Where|How|Which|Who|Whose|When)\b")
+    found = []
+    for path in modules():
+        if path.relative_to(SOURCE).parts[0] in ("fitting", "tables"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            text = ast.get_docstring(node) if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) else None
+            found += [f"{path.name}: {text.splitlines()[0]}"] if text and asks.match(text) else []
+    assert found == []
 
 
 def test_tests_lie_in_the_folders_of_the_source():

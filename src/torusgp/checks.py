@@ -43,18 +43,18 @@ def check_numbers(values: Any, name: str = "X") -> None:
 
 
 def _is_time(dtype: Any) -> bool:
-    """Whether a type of NumPy, pandas or polars is one of times."""
+    """True if a type of NumPy, pandas or polars is one of times."""
     return getattr(dtype, "kind", None) in ("m", "M") or bool(hasattr(dtype, "is_temporal") and dtype.is_temporal())
 
 
 def holds_times(values: Any) -> bool:
-    """Whether an array of objects has some that are times."""
+    """True if an array of objects has some that are times."""
     is_mixed = isinstance(values, np.ndarray) and values.dtype.kind == "O"
     return is_mixed and any(issubclass(kind, _TIMES) for kind in set(map(type, values.ravel().tolist())))
 
 
 def check_sample_weight(values: Any, n_rows: int, any_counts: bool = True) -> NDArray[np.float64]:
-    """How often each row counts, at least zero and not zero for all if some has to count; once if nothing is given."""
+    """Weights of the rows, at least zero and not zero for all if some has to count; ones if nothing is given."""
     if values is None:
         return np.ones(n_rows)
     weight = _one_per_row(values, "sample_weight", n_rows)
@@ -66,7 +66,7 @@ def check_sample_weight(values: Any, n_rows: int, any_counts: bool = True) -> ND
 
 
 def check_scale(values: Any, name: str, n_rows: int) -> NDArray[np.float64]:
-    """What is known of each row, a standard deviation or an exposure: positive, and its inverse square a number."""
+    """Standard deviations or exposures of the rows: positive, and their inverse squares numbers."""
     scale = _one_per_row(values, name, n_rows)
     _check_all(np.isfinite(scale) & (scale > 0), scale, f"{name} must be finite and positive")
     low, high = float(np.min(scale, initial=1.0)), float(np.max(scale, initial=1.0))
@@ -101,7 +101,7 @@ def check_count(value: Any, name: str, optional: bool = False) -> Any:
 
 
 def is_real(value: Any) -> bool:
-    """Whether something is a number that a float can hold; a switch is none."""
+    """True if something is a number that a float can hold; a switch is none."""
     is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     return is_number and not (isinstance(value, int) and abs(value) > sys.float_info.max)
 

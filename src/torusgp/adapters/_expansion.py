@@ -55,7 +55,7 @@ class Expansion:
 
     @property
     def n_inputs(self):
-        """How many columns X has."""
+        """Number of columns of X."""
         return self.index_set.dimension if self.sum is None else len(self.sum.torus.names)
 
     @property
@@ -110,7 +110,7 @@ class Expansion:
         return len(self.sum.torus.kinds("circle"))
 
     def outside(self, X):
-        """Which rows of an array of numbers lie beyond the range of a line."""
+        """Mask of the rows of an array of numbers that lie beyond the range of a line."""
         return np.zeros(len(X), dtype=bool) if self.sum is None else self.sum.torus.outside(X)
 
     def _check_inputs(self, shape):
@@ -125,7 +125,7 @@ class Expansion:
 
 
 class _AxesOfInputs:
-    """How the inputs of a sum are laid on its axes, in any array library."""
+    """Coordinates of the inputs of a sum on its axes, in any array library."""
 
     def __init__(self, kernel):
         axes, self._given = kernel.torus.axes, kernel.period

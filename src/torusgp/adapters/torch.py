@@ -136,7 +136,7 @@ class TorusFeatures(_Module):
 
     @property
     def is_product(self):
-        """Whether the kernel is one product in the short form, of variance one."""
+        """True if the kernel is one product in the short form, of variance one."""
         return self.kernel.sum is None
 
     @property
@@ -308,7 +308,7 @@ class TorusFeatures(_Module):
         self._use(from_frequencies(state["frequencies"].cpu().numpy()), period)
 
     def extra_repr(self):
-        """What is shown between the brackets of the module's representation."""
+        """Text between the brackets of the module's representation."""
         return f"{self.kernel!r}, {self.index_set!r}"
 
 

@@ -1,4 +1,4 @@
-"""What the subcommands share: progress, warnings, and errors."""
+"""Progress, warnings and errors of the subcommands."""
 
 import importlib.util
 import json

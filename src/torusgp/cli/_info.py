@@ -45,7 +45,7 @@ def add_info(app):
 
 
 def file_info(path):
-    """What is in a model file."""
+    """Content of a model file, for JSON."""
     if is_panel(path):
         panel = PanelModel.load(path)
         return {"kind": "table models", "data": panel.notes_.get("data"), **panel.summary()}
@@ -58,7 +58,7 @@ def file_info(path):
 
 
 def describe_regressor(model: TorusGPRegressor):
-    """What is in the file of a regressor that no table belongs to."""
+    """Content of the file of a regressor that no table belongs to, for JSON."""
     selection = {"selection": selection_summary(model).to_dict()} if model.fit_.learned.rounds else {}
     return to_plain(
         {

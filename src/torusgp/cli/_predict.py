@@ -177,7 +177,7 @@ def to_shown_digits(predictions):
 
 
 def widest_interval(quantiles, prefix=""):
-    """Which columns bound the widest interval, and what share of the values it is to hold.
+    """Columns that bound the widest interval, and the share of the values that it is to hold.
 
     None if there are not two quantiles.
 

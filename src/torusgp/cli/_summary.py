@@ -1,4 +1,4 @@
-"""What a table model learned, in the terminal."""
+"""Summaries of table models, in the terminal."""
 
 from torusgp.cli._console import printable
 from torusgp.views.findings import PROBLEM, Findings

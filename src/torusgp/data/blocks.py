@@ -18,7 +18,7 @@ _SAMPLE_BLOCKS = 32  # blocks that a sample is drawn from
 
 
 def is_dask(X):
-    """Whether this is a Dask collection; Dask is not imported to find out."""
+    """True if this is a Dask collection; Dask is not imported to find out."""
     return type(X).__module__.split(".")[0] in ("dask", "dask_expr")
 
 

@@ -172,7 +172,7 @@ class Checkpoint:
             self.n_rows += len(chunk)
 
     def due(self):
-        """Whether it is time to write."""
+        """True if it is time to write."""
         return time.monotonic() - self._written >= self._pause
 
     def save(self, source, content, arrays):

@@ -63,7 +63,7 @@ def columns(phases, frequencies, scale=None, dtype=np.float64, out=None):
 
 
 class ColumnPlan:
-    r"""How the columns of given frequencies are computed, for any number of rows; working memory is allocated once.
+    r"""Plan for the columns of given frequencies, for any number of rows; working memory is allocated once.
 
     The exponentials :math:`e^{i k \cdot \theta}` follow the tree of the entries of the frequencies that are not zero.
     Those of one entry come from a table. Every distinct prefix of two or more costs one complex product per row, so a

@@ -19,17 +19,17 @@ _FEW = 2  # rows for each component, up to which their sums are not worth keepin
 
 
 def prefers_row_space(n_rows, n_columns):
-    """Whether the space of the rows is so much smaller that learning is cheaper there."""
+    """True if the space of the rows is so much smaller that learning is cheaper there."""
     return _FEWER * n_rows <= n_columns
 
 
 def are_few_rows(n_rows, n_columns):
-    """Whether rows are so few that learning from them themselves is cheaper than from sums for several sets."""
+    """True if rows are so few that learning from them themselves is cheaper than from sums for several sets."""
     return n_rows <= _FEW * n_columns
 
 
 class RowStatistics:
-    """What a linear model needs to know of few rows, with the attributes of :class:`LinearStatistics`.
+    """Few rows, with the attributes of :class:`LinearStatistics`.
 
     Its Gram matrix is built when something asks for it: where rows outnumber columns, or nearly do, that is learning.
 
@@ -66,7 +66,7 @@ class RowStatistics:
 
     @cached_property
     def algebra(self):
-        """What factors: these rows themselves, or their Gram matrix."""
+        """Algebra of these rows themselves, or of their Gram matrix."""
         return self if prefers_row_space(*self.columns.shape) else LapackAlgebra(self.gram)
 
     def factor(self, root, noise_variance):

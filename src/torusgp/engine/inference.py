@@ -20,7 +20,7 @@ from torusgp.engine.backends import make_algebra
 
 @dataclass(frozen=True)
 class Derivatives:
-    """What a linear model needs to know of observed partial derivatives of its function, at a group of points.
+    """Statistics of observed partial derivatives of the function of a linear model, at a group of points.
 
     Every column of a derivative is a multiple of a column of some basis, the same one along all inputs: of a cosine it
     is the sine times a wave number. So one matrix of products serves all inputs.
@@ -42,7 +42,7 @@ class Derivatives:
 
 @dataclass(frozen=True)
 class LinearStatistics:
-    """What a linear model needs to know of its data.
+    """Statistics of the data of a linear model.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class LinearStatistics:
 
     @cached_property
     def algebra(self):
-        """What factors the posterior precision; it keeps the Gram matrix on the device between evaluations."""
+        """Algebra of the posterior precision; it keeps the Gram matrix on the device between evaluations."""
         return make_algebra(self.gram, self.device)
 
     def __getstate__(self):

@@ -1,4 +1,4 @@
-"""How rows are distributed along the axes that do not repeat, in sums that add over chunks."""
+"""Distributions of rows along the axes that do not repeat, in sums that add over chunks."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Marginals:
         return places.ravel(), np.tile(weight / (2 * weight.sum()), 2)
 
     def to_arrays(self) -> dict[str, NDArray[np.float64]]:
-        """What is stored."""
+        """Arrays to store, by name."""
         return {"marginal_bins": self.bins, "marginal_sums": self.sums}
 
     @classmethod

@@ -73,7 +73,7 @@ def noise_gram(columns: Callable[[slice], Array], n_columns: int, noise: Autocov
 
 @dataclass(frozen=True)
 class Moments:
-    """What moments say of the weights: a normal density of precision H and linear term h.
+    """Normal density of the weights that moments give, of precision H and linear term h.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class Moments:
 
     @property
     def alone(self) -> tuple[float, float, float]:
-        """What is known of the rows if they were noise alone."""
+        """Statistics of the rows if they were noise alone."""
         return self.log_density, self.square, self.n_values
 
     def posterior(self, variances: Array) -> tuple[Array, Array]:

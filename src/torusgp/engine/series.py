@@ -187,12 +187,12 @@ class Autocovariance:
 
     @property
     def is_white(self) -> bool:
-        """Whether rows are independent."""
+        """True if rows are independent."""
         return self.n_lags == 1
 
     @property
     def is_cut_off(self) -> bool:
-        """Whether the noise may be correlated for longer than its lags reach."""
+        """True if the noise may be correlated for longer than its lags reach."""
         return not self.is_white and _SEVERAL * self.correlation_time > self.n_lags
 
     def relative_variance(self, n_rows: int) -> float:
@@ -259,7 +259,7 @@ class Autocovariance:
         return float(1 + 2 * np.sum(self._squared_correlations[1:]))
 
     def redundancy(self, grid: TimeGrid) -> float:
-        """How many rows on a grid count as one: the sum of their squared autocorrelations with a row, on average."""
+        """Rows on a grid that count as one: the sum of their squared autocorrelations with a row, on average."""
         if self.is_white:
             return 1.0
         pairs = lagged_products(np.ones(len(grid)), grid, self.n_lags)[1]
@@ -280,7 +280,7 @@ class Autocovariance:
 
 
 def _is_step(turns: Array, off: float) -> bool:
-    """Whether distances in units of a step are whole numbers, one or more, up to an error."""
+    """True if distances in units of a step are whole numbers, one or more, up to an error."""
     return bool(np.abs(turns - np.rint(turns)).max() <= off and np.rint(turns).min() >= 1)
 
 

@@ -27,7 +27,7 @@ class StoredStatistics(SummedStatistics):
         save_archive(path, "SufficientStatistics", _LAYOUT, *self.to_archive())
 
     def to_archive(self):
-        """What :mod:`torusgp.storage.archives` writes: a dictionary for JSON and a dictionary of arrays."""
+        """Content for :mod:`torusgp.storage.archives`: a dictionary for JSON and a dictionary of arrays."""
         self._check_counts()
         content = {
             "backend": self.backend,

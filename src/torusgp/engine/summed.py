@@ -327,7 +327,7 @@ class SummedStatistics:
         )
 
     def holds(self, index_set):
-        """Whether the sums determine the regression on this set of frequencies."""
+        """True if the sums determine the regression on this set of frequencies."""
         return self._sums.holds(index_set.frequencies)
 
     def subset(self, index_set):

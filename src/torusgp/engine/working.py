@@ -124,7 +124,7 @@ class WorkingStatistics(SufficientStatistics):
         )
 
     def to_archive(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """What :mod:`torusgp.storage.archives` writes."""
+        """Content for :mod:`torusgp.storage.archives`."""
         content, arrays = super().to_archive()
         return {**content, "offset": self.offset}, {**arrays, "units": np.stack(self.units)}
 

@@ -1,4 +1,4 @@
-"""What a regressor has learned: the fit that it holds, and attributes of scikit-learn's kind."""
+"""The fit that a regressor holds, and attributes of scikit-learn's kind."""
 
 from __future__ import annotations
 

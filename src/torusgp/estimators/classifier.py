@@ -193,7 +193,7 @@ class TorusGPClassifier(ClassifierMixin, BaseEstimator):
         return (mean, std) if return_std else mean
 
     def predict_parts(self, X: Any, return_std: bool = False) -> Any:
-        """What each term adds to the log odds, shape (n_samples, n_terms), with another axis for several classes."""
+        """Contributions of the terms to the log odds, (n_samples, n_terms) with another axis for several classes."""
         check_is_fitted(self, "estimators_")
         parts = [np.stack(model.predict_parts(X, return_std=True)) for model in self.estimators_]
         mean, std = parts[0] if len(self.classes_) == 2 else np.stack(parts, axis=-1)

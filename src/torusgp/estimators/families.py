@@ -14,7 +14,7 @@ FAMILIES = ("squared_exponential", "matern52", "matern32")  # from infinitely ma
 
 
 def is_automatic(kernel: object) -> bool:
-    """Whether the family of a kernel is to be chosen."""
+    """True if the family of a kernel is to be chosen."""
     return isinstance(kernel, str) and kernel == AUTO
 
 

@@ -146,7 +146,7 @@ class Forecasts(Predictions):
         return self._shaped(self.likelihood_.function(paths, 1.0), -2)
 
     def can_forecast(self, X: Any, time: Any = None) -> NDArray[np.bool_]:
-        """Which rows :meth:`forecast` takes: those after the last row of the fit, or between two at other times.
+        """Mask of the rows that :meth:`forecast` takes: after the last row of the fit, or between two at other times.
 
         Parameters
         ----------
@@ -212,7 +212,7 @@ class Forecasts(Predictions):
         return refit(self, X, y, sample_weight, noise_scale, exposure, time)
 
     def _rows_are_independent(self, time: Any, noise_scale: Any) -> bool:
-        """Whether forecasts are predictions, for which nothing may be given that only a noise process can use."""
+        """True if forecasts are predictions, for which nothing may be given that only a noise process can use."""
         if self.noise_process_ is not None:
             return False
         for name, value in (("time", time), ("noise_scale", noise_scale)):

@@ -34,7 +34,7 @@ def named_inputs(model: Any) -> list[str] | None:
 
 
 def lay_out(model: Any, sample: Any, names: Any, y_ndim: int, margin: float, more: Any = None) -> tuple[Fitter, Rows]:
-    """What fits a model, and a sample of its rows on its axes, whose ranges hold more inputs too."""
+    """Fitter of a model, and a sample of its rows on its axes, whose ranges hold more inputs too."""
     # what scikit-learn's validation does for arrays
     if hasattr(model, "feature_names_in_"):
         del model.feature_names_in_

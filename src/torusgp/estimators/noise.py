@@ -126,7 +126,7 @@ def _fit_passes(
 
 
 def _lay_out(model: Any, sample: Any, source: Any, margin: float) -> tuple[Fitter, LatentFitter, SideBySide]:
-    """What fits both models, and how rows are laid on their axes."""
+    """Fitter of both models, and the layout of rows on their axes."""
     if source.n_outputs != 1:
         raise ValueError(f"noise_kernel takes one target at a time, got {source.n_outputs}.")
     model.forget()
@@ -136,7 +136,7 @@ def _lay_out(model: Any, sample: Any, source: Any, margin: float) -> tuple[Fitte
 
 
 def _noise_fitter(model: Any, X: NDArray[Any], margin: float, resolved: Model | None = None) -> LatentFitter:
-    """What fits log variances."""
+    """Fitter of log variances."""
     names = list(getattr(model, "feature_names_in_", np.empty(0))) or None
     settings = make_settings(model.__class__(backend=model.backend, n_threads=model.n_threads, verbose=model.verbose))
     if resolved is None:

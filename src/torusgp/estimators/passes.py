@@ -79,7 +79,7 @@ def _fit_source(model: Any, settings: Settings, source: Source, point: Checkpoin
 
 
 def _gradient_source(model: Any, X: Any, observed: ObservedGradient) -> Any:
-    """Where observed derivatives come from, or None: a source, or the blocks of a Dask collection."""
+    """Source of observed derivatives, or blocks of a Dask collection; None if there are none."""
     if not observed.is_given:
         return None
     if X is None:
@@ -154,7 +154,7 @@ def _decide(
 
 
 def _take_up(model: Any, point: Checkpoint, with_gradient: bool) -> Preliminary:
-    """What was decided before the pass that a checkpoint belongs to."""
+    """Decisions made before the pass that a checkpoint belongs to."""
     content = point.content["more"]
     if content["with_gradient"] != with_gradient:
         raise CheckpointError(
@@ -173,7 +173,7 @@ def _take_up(model: Any, point: Checkpoint, with_gradient: bool) -> Preliminary:
 
 
 def _progress(model: Any) -> Any:
-    """How the pass is shown: by the model's own function, a bar, or not at all."""
+    """Display of the pass: by the model's own function, a bar, or not at all."""
     if callable(model.verbose):
         return lambda n_rows: model.verbose(f"{n_rows} rows")
     return bool(model.verbose)

@@ -113,7 +113,7 @@ def _unfitted(cls: Any, content: dict[str, Any]) -> Any:
 
 
 def same_parameters(model: Any, content: dict[str, Any]) -> bool:
-    """Whether a model would be fitted as the one that a file describes."""
+    """True if a model would be fitted as the one that a file describes."""
     return not _differences(model, _unfitted(type(model), content))
 
 

@@ -73,7 +73,7 @@ def fit_blocks_again(model: Any, blocks: Blocks) -> Any:
 
 
 def _writer(model: Any, fitter: LatentFitter, path: Path, source: Source) -> Callable[[Progress], None]:
-    """What writes a checkpoint after each mode."""
+    """Function that writes a checkpoint after each mode."""
 
     def write(progress: Progress) -> None:
         content, arrays = progress_to_archive(fitter.model, progress)
@@ -84,7 +84,7 @@ def _writer(model: Any, fitter: LatentFitter, path: Path, source: Source) -> Cal
 
 
 def _take_up(model: Any, path: Path, source: Source) -> tuple[Progress, LatentFitter]:
-    """Where the fit that a checkpoint belongs to stood."""
+    """State of the fit that a checkpoint belongs to."""
     content, arrays = load_archive(path, _KIND, _LAYOUT)
     advice = "Delete that file to start anew, or name another one."
     if not same_parameters(model, content):

@@ -45,7 +45,7 @@ class Torch:
 
 
 def make_compute(backend: Any, n_threads: Any) -> Compute:
-    """How sums and predictions are computed."""
+    """Settings of the computation of sums and predictions."""
     threads = check_n_threads(n_threads)
     if isinstance(backend, Torch):
         chosen = "auto" if backend.transforms and backend.precision == "float64" else "torch"
@@ -118,7 +118,7 @@ def settings_for(estimator: Any, model: Model, learns_set: bool = True) -> Setti
 
 
 def make_fitter(estimator: Any, model: Model, learns_set: bool = False) -> Fitter:
-    """What fits a model with the likelihood of an estimator, see :func:`settings_for`."""
+    """Fitter of a model with the likelihood of an estimator, see :func:`settings_for`."""
     settings, likelihood = settings_for(estimator, model, learns_set), check_likelihood(estimator.likelihood)
     if not likelihood.needs_passes:
         return Fitter(model, settings)
@@ -131,7 +131,7 @@ def make_fitter(estimator: Any, model: Model, learns_set: bool = False) -> Fitte
 
 
 def _interacts_widely(model: Model, settings: Settings, likelihood: Likelihood) -> bool:
-    """Whether so many axes of given periods interact that the data choose frequencies better than the prior does."""
+    """True if so many axes of given periods interact that the data choose frequencies better than the prior does."""
     orders = [min(len(term.axes), term.max_interaction or len(term.axes)) for term in model.terms]
     is_given = not (model.moving.any() or np.isnan(model.period).any())
     learned = LEARNABLE[:2] if likelihood.needs_passes else LEARNABLE[:3]  # the noise is of the likelihood, or learned

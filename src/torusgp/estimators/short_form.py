@@ -169,7 +169,7 @@ def slow_change(X: NDArray[Any], inputs: Sequence[Input] | None = None) -> Expre
 
 
 def _is_beside_slow_change(model: Model) -> bool:
-    """Whether all beside the first term, whose periods are to be found, are lines and slopes of the same inputs."""
+    """True if all beside the first term, whose periods are to be found, are lines and slopes of the same inputs."""
     axes, known = model.torus.axes, np.diagonal(model.period) if model.period.ndim == 2 else model.period
     first = list(model.terms[0].axes)
     others = [axes[axis] for term in model.terms[1:] for axis in term.axes]
@@ -183,7 +183,7 @@ def _is_beside_slow_change(model: Model) -> bool:
 
 
 def is_searched(period: Any) -> bool:
-    """Whether some of a period is to be found."""
+    """True if some of a period is to be found."""
     if isinstance(period, str):
         if period != "auto":
             raise ValueError(f"period must be numbers or 'auto', got {period!r}.")

@@ -28,7 +28,7 @@ class ObservedGradient(NamedTuple):
 
     @property
     def is_given(self) -> bool:
-        """Whether there are any, or an error if only a part of them is there."""
+        """True if there are any, or an error if only a part of them is there."""
         if (self.X is None) != (self.gradient is None) and not is_streamed(self.X, self.gradient):
             one, other = ("X_gradient", "gradient") if self.gradient is None else ("gradient", "X_gradient")
             raise ValueError(f"{one} was given without {other}: both are needed.")
@@ -109,7 +109,7 @@ def check_targets_there(y: Any) -> None:
 
 
 def _is_missing(value: Any) -> bool:
-    """Whether a value stands for one that is not there: None, not a number, or the like of pandas."""
+    """True if a value stands for one that is not there: None, not a number, or the like of pandas."""
     return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 
 
@@ -133,7 +133,7 @@ def check_used(X: NDArray[Any], model: Model) -> None:
 
 
 def row_scale(likelihood: Any, noise_scale: Any, exposure: Any) -> Any:
-    """What is known of each row beside its target: the scale of its noise, or its exposure."""
+    """Scales of the noise of the rows, or their exposures."""
     given = {"noise_scale": noise_scale, "exposure": exposure}
     for name, value in given.items():
         if value is not None and likelihood.takes != name:

@@ -1,4 +1,4 @@
-"""What is known of an image, and whether that is enough to see something repeat."""
+"""Known pixels of an image, and whether they are enough to see something repeat."""
 
 _FEWEST_LINES = 8  # rows and columns with known pixels: a shorter side cannot show that anything repeats
 _FEWEST_PIXELS = 100  # cell, length scales, variances and mean are ten numbers or more

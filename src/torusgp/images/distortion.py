@@ -106,7 +106,7 @@ class Distortion:
         return cls(moving, shading, np.zeros((n, 2)), np.zeros((m, n_channels)), np.zeros(m), np.zeros((2 * n, 2 * n)))
 
     def straightened(self, points: Array) -> Array:
-        """Where the points of the image were before the displacement."""
+        """Places of the points of the image before the displacement."""
         return points - self.moving(points) @ self.displacement
 
     def shades(self, points: Array) -> tuple[Array, Array]:
@@ -236,7 +236,7 @@ def _solve(gram: Array, moments: Array, squares: float, n: int, kept: NDArray[np
 
 
 def _residual(distortion: Distortion, points: Array, values: Array, motif) -> Array:
-    """What a distortion leaves of the image."""
+    """Residual of the image after a distortion."""
     background, factor = distortion.shades(points)
     return values - background - factor * motif(distortion.straightened(points))[0]
 
@@ -274,7 +274,7 @@ def _redundancy(
     noise: float,
     gram: Array,
 ) -> float:
-    """How many times larger variances are than white noise would make them: errors within a block may be correlated.
+    """Factor of the variances over those of white noise: errors within a block may be correlated.
 
     The scores of the blocks have the covariance of the noise times the Gram matrix if errors are independent.
     """

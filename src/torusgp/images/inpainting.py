@@ -60,7 +60,7 @@ class Inpainting:
 
     @property
     def truth_known(self):
-        """Whether the pixels under the mask are what was there before."""
+        """True if the pixels under the mask are what was there before."""
         return self.rmse is not None
 
     def scaled(self, values):

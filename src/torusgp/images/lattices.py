@@ -204,7 +204,7 @@ class ImageLattice:
         return [Defect(p.astype(float), float(score[tuple(p)]), float(mean[tuple(p)])) for p in peaks[order]]
 
     def to_dict(self) -> dict[str, Any]:
-        """What was found, as JSON can hold it."""
+        """Results, as JSON can hold them."""
         strain, strain_std = self.strain()
         names = ("rows", "columns", "shear")
         return {

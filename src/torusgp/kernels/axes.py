@@ -121,7 +121,7 @@ class Circle(Factor):
 
     @property
     def learns_period(self) -> bool:
-        """Whether the period is learned with the rest."""
+        """True if the period is learned with the rest."""
         return self.period == "auto" or isinstance(self.period_bounds, tuple)
 
 
@@ -285,7 +285,7 @@ class Lattice(Factor):
 
     @property
     def learns_period(self) -> bool:
-        """Whether the cell is learned with the rest."""
+        """True if the cell is learned with the rest."""
         return self.cell_bounds == "free" or (isinstance(self.cell, str) and self.cell_bounds is None)
 
 

@@ -112,7 +112,7 @@ class Patterns:
         return int(self.sizes.sum())
 
     def contained_in(self, frequencies: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which patterns have all of their frequencies among these."""
+        """Mask of the patterns all of whose frequencies are among these."""
         known = {row.tobytes() for row in half_space(frequencies)}
         return np.array([all(row.tobytes() in known for row in block) for block in self.blocks], dtype=bool)
 

@@ -135,7 +135,7 @@ class TorusKernel:
 
     @property
     def metric(self) -> str:
-        """Whether coefficients are a product over phases or a function of the Cartesian wave vector."""
+        """Kind of coefficients: "phase" for a product over phases, "cartesian" for functions of the wave vector."""
         return "phase" if self._product is None else self._product.metric
 
     @property

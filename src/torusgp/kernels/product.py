@@ -66,7 +66,7 @@ class ProductKernel:
 
     @property
     def metric(self):
-        """Whether coefficients are a product over phases or a function of the Cartesian wave vector."""
+        """Kind of coefficients: "phase" for a product over phases, "cartesian" for functions of the wave vector."""
         return self.family.metric if isinstance(self.family, Spectrum) else "phase"
 
     @property

@@ -57,7 +57,7 @@ class ColumnTerm:
 
 @dataclass(frozen=True)
 class Layout:
-    """How training rows are laid on the torus: coordinates on its axes, and plain columns.
+    """Layout of training rows on the torus: coordinates on its axes, and plain columns.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class Model:
 
     @property
     def layout(self) -> Layout:
-        """How rows are laid on the torus."""
+        """Layout of rows on the torus."""
         return Layout(self.torus, tuple(column.input for column in self.columns))
 
     @property

@@ -54,7 +54,7 @@ class TermFactor:
 
     @property
     def is_cartesian(self) -> bool:
-        """Whether the family is a function of the vector in the units of the inputs."""
+        """True if the family is a function of the vector in the units of the inputs."""
         return self.family.metric == "cartesian"
 
 
@@ -99,7 +99,7 @@ class KernelTerm:
 
     @cached_property
     def learned(self) -> NDArray[np.bool_]:
-        """Which of the length scales are learned."""
+        """Mask of the length scales that are learned."""
         return np.array([factor.learned for factor in self.factors for _ in factor.length_scale])
 
     def on_positions(self, torus: Torus) -> KernelTerm:
@@ -152,7 +152,7 @@ class KernelTerm:
         return parts
 
     def _split(self, frequencies: NDArray[np.int64]) -> Any:
-        """Which frequencies lie on the axes of the term."""
+        """Mask of the frequencies that lie on the axes of the term."""
         if len(self.axes) == frequencies.shape[1]:
             return slice(None)
         others = np.ones(frequencies.shape[1], dtype=bool)

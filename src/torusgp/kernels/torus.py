@@ -72,7 +72,7 @@ class Axis:
         return (-half, half) if centred else (0.0, 2 * half)
 
     def reach(self, period: float) -> float:
-        """How far beyond its range a line is distinct on a circle of this length: farther inputs are clamped.
+        """Distance beyond its range to which a line is distinct on a circle of this length: farther inputs are clamped.
 
         The circle is longer than the range by three reaches: one on each side, and one between the two clamps.
         """
@@ -92,7 +92,7 @@ class OutsideError(ValueError):
 
 @dataclass(frozen=True)
 class Sharing:
-    """Which axes share an input: their coordinates differ by constants, unless a line clamps.
+    """Axes that share an input: their coordinates differ by constants, unless a line clamps.
 
     Attributes
     ----------
@@ -145,13 +145,13 @@ class Torus:
 
     @property
     def is_periodic(self) -> bool:
-        """Whether every axis is a circle or belongs to a lattice."""
+        """True if every axis is a circle or belongs to a lattice."""
         return len(self.kinds("circle", "lattice")) == self.dimension
 
     def shows(
         self, frequencies: NDArray[np.int64], period: NDArray[np.float64], axes: NDArray[np.int64] | slice = slice(None)
     ) -> NDArray[np.bool_]:
-        """Which whole frequencies, on circles or a cell of these lengths, the grids of the data can show.
+        """Mask of the whole frequencies, on circles or a cell of these lengths, that the grids of the data can show.
 
         Those beyond the Nyquist frequency of an input look like lower ones in every row. Only some of the axes may
         count.
@@ -200,7 +200,7 @@ class Torus:
         return result
 
     def sharing(self, period: Any) -> Sharing:
-        """Which axes share an input, on circles of these lengths: the lead is what clamps last, on both sides."""
+        """Axes that share an input, on circles of these lengths: the lead is what clamps last, on both sides."""
         lengths = np.diagonal(period) if np.ndim(period) == 2 else np.broadcast_to(period, self.dimension)
         reaches = [axis.reach(float(length)) for axis, length in zip(self.axes, lengths, strict=True)]
         free = [
@@ -216,7 +216,7 @@ class Torus:
         return Sharing(tuple(leads), shift, tuple(axis.kind == "line" for axis in self.axes))
 
     def outside(self, X: NDArray[Any]) -> NDArray[np.bool_]:
-        """Which rows lie beyond the range of a line."""
+        """Mask of the rows that lie beyond the range of a line."""
         result = np.zeros(len(X), dtype=bool)
         for axis in self.axes:
             if axis.kind == "line":

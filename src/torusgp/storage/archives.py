@@ -103,7 +103,7 @@ def check_layout(path, found, wanted):
 
 
 def archive_kind(path):
-    """What a file that :func:`save_archive` wrote contains; None if it is none."""
+    """Kind of a file that :func:`save_archive` wrote; None if it is none."""
     try:
         with np.load(path) as archive:
             return json.loads(archive["header"].tobytes()).get("kind")

@@ -39,7 +39,7 @@ class Picture:
 
     @property
     def has_alpha(self):
-        """Whether the last channel is opacity."""
+        """True if the last channel is opacity."""
         return self.pixels.ndim == 3 and self.pixels.shape[2] in (2, 4)
 
     @property

@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Domain:
-    """Where a surface lives: a cell, some of whose directions repeat.
+    """Domain of a surface: a cell, some of whose directions repeat.
 
     The rows of the cell, of shape (dimension, dimension), are periods, lattice vectors or ranges of lines.
     """
@@ -54,7 +54,7 @@ class Domain:
         return np.where(self.is_periodic, difference - np.round(difference), difference)
 
     def holds(self, X: Array) -> NDArray[np.bool_]:
-        """Which points do not lie beyond the range of a line."""
+        """Mask of the points that do not lie beyond the range of a line."""
         unit = self.to_unit(X)
         inside: Any = self.is_periodic | ((unit >= 0) & (unit <= 1))
         return inside.all(axis=-1)

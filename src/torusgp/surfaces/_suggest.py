@@ -1,4 +1,4 @@
-r"""Where to compute next: the points that reduce the posterior variance of what is wanted most.
+r"""Points to compute next: those that reduce the posterior variance of what is wanted most.
 
 With whitened columns z of a candidate and q of a target, whose products are posterior covariances, an observation of
 noise variance :math:`s^2` reduces the variance of the target by :math:`(q'z)^2 / (z'z + s^2)`. It does not depend on

@@ -1,4 +1,4 @@
-r"""Which inputs a fitted regressor attributes its variance to, and what each of them does.
+r"""Attribution of the variance of a fitted regressor to its inputs, and their effects.
 
 With independent dimensions the ANOVA decomposition of Sobol (1993) of a sum of products follows from means and
 covariances of functions of one dimension, without quadrature over all of them or sampling. On circles and lattices the
@@ -278,7 +278,7 @@ def sobol_indices(
 
 @dataclass(frozen=True, eq=False)
 class Effect:
-    """What one dimension does, or several together, averaged over the others: a function with its uncertainty.
+    """Effect of one dimension, or of several together, averaged over the others: a function with its uncertainty.
 
     Call it for values at any points: ``effect(points)`` or ``effect(points, return_std=True)``. Points are in the units
     of the inputs, along an oblique lattice vector in the same units from the origin; those of categories are levels.

@@ -26,7 +26,7 @@ Component = tuple[int, ...]
 
 
 class Decomposition:
-    """Which components a fitted function has, and their variances for any weights of its columns.
+    """Components of a fitted function, and their variances for any weights of its columns.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class Decomposition:
         conjugates: NDArray[np.int64],
         z: NDArray[np.complex128],
     ) -> NDArray[np.float64]:
-        """What a group of frequencies adds to the variance of a component."""
+        """Share of a group of frequencies in the variance of a component."""
         inside = [d for d in self._others if d in component]
         takes_part = (functions[:, inside] != 0).all(axis=1)
         functions, conjugates = functions[takes_part], conjugates[takes_part]

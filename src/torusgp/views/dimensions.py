@@ -24,7 +24,7 @@ _RANGE_NODES = 512  # of a range whose rows are not known
 
 @dataclass(frozen=True)
 class Dimension:
-    """What one dimension is.
+    """One dimension of a fitted function.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Dimension:
 
     @property
     def is_periodic(self) -> bool:
-        """Whether it is a circle or a direction of a lattice."""
+        """True if it is a circle or a direction of a lattice."""
         return self.kind in ("circle", "lattice")
 
     def grid(self, n_points: int) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""What some dimensions of a fitted model contribute, as a sum of products of functions of one dimension each."""
+"""Contributions of some dimensions of a fitted model, as sums of products of functions of one dimension each."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Findings:
-    """What is said of a model.
+    """Findings about a model.
 
     Attributes
     ----------
@@ -165,12 +165,12 @@ class Findings:
 
     @property
     def problems(self) -> tuple[Finding, ...]:
-        """What has to be corrected."""
+        """Findings that have to be corrected."""
         return tuple(one for one in self.findings if one.level == PROBLEM)
 
     @property
     def notes(self) -> tuple[Finding, ...]:
-        """What to bear in mind."""
+        """Findings to bear in mind."""
         return tuple(one for one in self.findings if one.level == NOTE)
 
     def sentences(self) -> list[str]:
@@ -179,7 +179,7 @@ class Findings:
         return [one for one in said if one]
 
     def to_json(self) -> dict[str, Any]:
-        """What JSON can hold of it."""
+        """Content for JSON."""
         content = asdict(self)
         return {name: content[name] for name in ("grade", "figures", "findings", "facts")} | {
             "sentences": {name: content[name] for name in ("verdict", "next", "drivers", "data")}
@@ -187,23 +187,23 @@ class Findings:
 
 
 def _grade(scores, naive):
-    """How good a model is in a word: at most fair where a seasonal naive forecast is better."""
+    """Grade of a model in a word: at most fair where a seasonal naive forecast is better."""
     grade = "unknown" if scores is None else scores.grade
     return "fair" if grade in ("excellent", "good") and is_beaten(scores, naive) else grade
 
 
 def is_beaten(scores: Scores, naive: dict[str, Any] | None) -> bool:
-    """Whether a seasonal naive forecast has smaller errors than the model."""
+    """True if a seasonal naive forecast has smaller errors than the model."""
     return naive is not None and scores.mae is not None and bool(naive["mae"] <= scores.mae)
 
 
 def describe_naive(season: str) -> str:
-    """What a naive forecast does, in words."""
+    """Description of a naive forecast, in words."""
     return f"repeating {season if season.startswith('the ') else f'the last {season}'}"
 
 
 def verdict(scores: Scores | None, target: str, unit: str = "", naive: dict[str, Any] | None = None) -> str:
-    """How good predictions are, in a sentence.
+    """Verdict on predictions, in a sentence.
 
     Parameters
     ----------
@@ -276,7 +276,7 @@ def _figures(summary, scores, shares, unit):
 
 
 def _against(summary):
-    """How the model compares with a seasonal naive forecast, in a few words."""
+    """Comparison of the model with a seasonal naive forecast, in a few words."""
     naive = summary.get("naive")
     if naive is None or not naive["mae"] or not summary["holdout"].get("mae"):
         return f"of {UNSEEN}"
@@ -287,7 +287,7 @@ def _against(summary):
 
 
 def _next(summary, is_worthless, unit):
-    """What comes next."""
+    """Forecast, in a sentence."""
     ahead = summary.get("forecast")
     if ahead is None:
         return ""
@@ -307,7 +307,7 @@ def _next(summary, is_worthless, unit):
 
 
 def _drivers(shares, is_worthless):
-    """What matters most."""
+    """Inputs that matter most."""
     if is_worthless:
         return "No drivers are named: the model explains nothing, so its effects mean nothing."
     if not shares:
@@ -430,7 +430,7 @@ def score_facts(scores: dict[str, Any], unit: str = "") -> dict[str, str]:
 
 
 def _term_fact(term, noise_std, unit):
-    """What a term beside what repeats does; far below the noise it is rounding."""
+    """Size and length scales of a term beside what repeats; far below the noise it is rounding."""
     if term["std"] <= _ROUNDING * noise_std:
         return "no effect found"
     scales = [

@@ -80,7 +80,7 @@ def percent(share, digits=1):
 
 
 def ratio(share, whole):
-    """How large something is beside a whole: a share of it, or so many times it.
+    """Size of something beside a whole, in words: a share of it, or a multiple.
 
     Examples
     --------

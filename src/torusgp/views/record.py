@@ -70,7 +70,7 @@ class ErrorsAlong:
         return cls(name, place, average(error), np.sqrt(average(error**2)), n_rows[enough])
 
     def to_json(self) -> dict[str, Any]:
-        """What JSON can hold of it."""
+        """Content for JSON."""
         return {one.name: np.asarray(getattr(self, one.name)).tolist() for one in fields(self)}
 
     @classmethod
@@ -167,11 +167,11 @@ class Record:
 
     @property
     def is_unseen(self) -> NDArray[np.bool_]:
-        """Which of the rows have predictions."""
+        """Mask of the rows that have predictions."""
         return np.isfinite(self.mean)
 
     def to_json(self) -> dict[str, Any]:
-        """What JSON can hold of it, in 16 bits a number."""
+        """Content for JSON, in 16 bits a number."""
         content: dict[str, Any] = {name: getattr(self, name) for name in ("along", "kind", "is_ordered", "n_rows")}
         content |= {"place": pack(self.place, bits=32), "observed": pack(self.observed)}
         content["unseen"] = np.flatnonzero(np.diff(np.concatenate([[False], self.is_unseen, [False]]))).tolist()

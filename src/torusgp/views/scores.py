@@ -1,4 +1,4 @@
-"""How predictions fare on observations that a model has not seen, and the rules by which that is good or bad."""
+"""Scores of predictions of observations that a model has not seen, and the rules by which they are good or bad."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _NOTICEABLE = 0.2  # of the root mean square error: a smaller offset hardly move
 
 @dataclass(frozen=True)
 class Scores:
-    """How the predictions of a model compare with rows that it has not seen.
+    """Scores of the predictions of a model on rows that it has not seen.
 
     Attributes
     ----------
@@ -193,7 +193,7 @@ class Scores:
 
     @property
     def explains_nothing(self) -> bool:
-        """Whether predictions may be no better than a constant: their skill is small, and within its error of none.
+        """True if predictions may be no better than a constant: their skill is small, and within its error of none.
 
         Where the skill is not known, R2 decides.
         """
@@ -203,14 +203,14 @@ class Scores:
 
     @property
     def is_biased(self) -> bool:
-        """Whether the observations lie above or below predictions by more than chance allows, and noticeably."""
+        """True if the observations lie above or below predictions by more than chance allows, and noticeably."""
         if self.bias is None or self.bias_std is None:
             return False
         return bool(abs(self.bias) > max(_CLEAR * self.bias_std, _NOTICEABLE * self.rmse))
 
     @property
     def misses_level(self) -> bool:
-        """Whether R2 is negative because the mean error is not zero: without it, it would be positive.
+        """True if R2 is negative because the mean error is not zero: without it, it would be positive.
 
         Errors that last long allow for larger mean errors; two standard errors are enough to name what does such harm.
         """
@@ -221,12 +221,12 @@ class Scores:
 
     @property
     def is_too_narrow(self) -> bool:
-        """Whether 50 % intervals contain far fewer than half of the observations, beyond chance."""
+        """True if 50 % intervals contain far fewer than half of the observations, beyond chance."""
         return self._beyond_chance(-1)
 
     @property
     def is_too_wide(self) -> bool:
-        """Whether 50 % intervals contain far more than half of the observations, as where a few errors are huge."""
+        """True if 50 % intervals contain far more than half of the observations, as where a few errors are huge."""
         return self._beyond_chance(1)
 
     def _beyond_chance(self, sign: int) -> bool:
@@ -236,7 +236,7 @@ class Scores:
 
     @property
     def grade(self) -> str:
-        """How good predictions are, in a word: "worthless", "weak", "fair", "good" or "excellent".
+        """Grade of the predictions: "worthless", "weak", "fair", "good" or "excellent".
 
         "unknown" where all observations are equal, so that there is nothing to explain.
         """
@@ -253,7 +253,7 @@ class Scores:
 
     @property
     def intervals(self) -> str:
-        """What the share inside 95 % intervals says of them.
+        """Verdict on the 95 % intervals, by the share that they contain.
 
         One of "as stated", "slightly narrow", "slightly wide", "narrow", "wide", "far too narrow", "heavy tails" where
         most errors are smaller than stated and a few much larger, "two groups" where few are as small as stated though
@@ -280,7 +280,7 @@ class Scores:
         return f"slightly {side}" if abs(off) <= _SLIGHT else side
 
     def to_json(self) -> dict[str, Any]:
-        """What JSON can hold of it."""
+        """Content for JSON."""
         return asdict(self)
 
     @classmethod
@@ -310,7 +310,7 @@ def _bias(error, std, noise_std, redundancy):
 
 
 def _inside(observed, quantiles, bounds):
-    """Which observations are inside an interval."""
+    """Mask of the observations inside an interval."""
     low, high = (quantiles[:, np.argmin(np.abs(LEVELS - bound))] for bound in bounds)
     return ((observed >= low) & (observed <= high)).astype(float)
 

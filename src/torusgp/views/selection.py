@@ -1,4 +1,4 @@
-"""How an index set was learned, and what it found."""
+"""Learning of an index set, and its results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from torusgp.views.dimensions import frequencies_by_order
 
 @dataclass(frozen=True)
 class SelectionSummary:
-    """What was found by learning an index set.
+    """Results of learning an index set.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class SelectionSummary:
 
 
 def selection_summary(model: TorusGPRegressor, *, output: int = 0, n_interactions: int = 10) -> SelectionSummary:
-    """What a model with ``index_set="learned"`` found.
+    """Results of a model with ``index_set="learned"``.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a fitted regressor consists of and how good it is, as JSON can hold it."""
+"""Summaries of a fitted regressor, and how good it is, as JSON can hold them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DRAWS = 400  # functions that tell the errors of shares
 def summarise_regressor(
     model: TorusGPRegressor, scores: Scores | None = None, *, target: str = "target", unit: str = "", output: int = 0
 ) -> dict[str, Any]:
-    """What a fitted regressor consists of and how good it is.
+    """Summary of a fitted regressor, and how good it is.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def describe_term(term: KernelTerm) -> str:
 
 
 def to_plain(value: Any) -> Any:
-    """What JSON can hold of dictionaries, lists, arrays and numbers; what is not a number becomes None."""
+    """Copy of dictionaries, lists, arrays and numbers that JSON can hold; NaN and infinity become None."""
     if isinstance(value, dict):
         return {str(key): to_plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple | np.ndarray):

@@ -1,4 +1,4 @@
-"""Where the files of published data are: in a folder of the user's, in a cache, or at their source.
+"""Files of published data: in a folder of the user's, in a cache, or at their source.
 
 pooch is imported when a file is not in the user's folder; install it with ``pip install "torusgp[data]"``.
 """
@@ -59,7 +59,7 @@ class Source:
             ) from error
 
     def _advice(self, folder):
-        """Where to get the file by other means, and where to put it."""
+        """Advice where to get the file by other means, and where to put it."""
         if folder:
             place = f"Put the file at {Path(folder, self.name)}, since {DATA_FOLDER} is set to {folder!r}"
         else:

@@ -34,7 +34,7 @@ _MANY_ROWS = 2_000_000  # memory maps up to here are treated as arrays in memory
 
 
 def is_streamed(X, y=None):
-    """Whether data are read chunk by chunk, instead of as arrays in memory."""
+    """True if data are read chunk by chunk, instead of as arrays in memory."""
     if isinstance(X, np.memmap):
         return len(X) > _MANY_ROWS
     if isinstance(X, Source) or _is_table(X):
@@ -94,14 +94,14 @@ def _is_array(X):
 
 
 def _is_table(X):
-    """Whether X is a path, several of them, or a dataset of pyarrow."""
+    """True if X is a path, several of them, or a dataset of pyarrow."""
     if isinstance(X, list | tuple) and X:
         return all(isinstance(one, str | Path) for one in X)
     return isinstance(X, str | Path) or (type(X).__module__.startswith("pyarrow") and hasattr(X, "get_fragments"))
 
 
 def _are_csv(X):
-    """Whether files are to be read as CSV, and not as Parquet."""
+    """True if files are to be read as CSV, and not as Parquet."""
     if not isinstance(X, str | Path | list | tuple):
         return False
     kinds = {_is_csv(Path(path)) for path in ([X] if isinstance(X, str | Path) else X)}

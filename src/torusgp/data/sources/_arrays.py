@@ -110,7 +110,7 @@ def _plain(values):
 
 
 def _to_array(values):
-    """What can be sliced, as it is; frames and lists as arrays."""
+    """Return what can be sliced as it is; frames and lists as arrays."""
     if hasattr(values, "shape") and hasattr(values, "__getitem__") and not hasattr(values, "iloc"):
         return values
     try:

@@ -36,10 +36,10 @@ class Source(ABC):
 
     @abstractmethod
     def layout(self):
-        """What a row consists of, as JSON can hold it: rows of another layout are other rows."""
+        """Parts of a row, as JSON can hold them: rows of another layout are other rows."""
 
     def stamps(self, n_chunks):
-        """What shows, without reading them, that the first chunks are still the same; None if nothing does.
+        """Evidence, without reading them, that the first chunks are still the same; None if there is none.
 
         Of files it is the state they were in when the source was made, before anything was read: a change while they
         are being read does not go unnoticed.

@@ -96,7 +96,7 @@ class CsvSource(Source):
 
 
 def _line(block):
-    """Where a row of a block is found, by its position."""
+    """Line at which a row of a block is found, by its position."""
     return lambda row: f"line {block.line(row)}"
 
 

@@ -12,7 +12,7 @@ from torusgp.data.sources._chunk import SourceError
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns of a table are the inputs, the targets and the rest."""
+    """Columns of a table that are the inputs, the targets and the rest."""
 
     inputs: tuple[str, ...]
     targets: tuple[str, ...]

@@ -17,7 +17,7 @@ _BUFFER_BYTES = 2**20
 
 
 class _Place(NamedTuple):
-    """Where a chunk lies: a row group, or a part of it where that is large."""
+    """Place of a chunk: a row group, or a part of it where that is large."""
 
     file: int
     group: int

@@ -11,7 +11,7 @@ _MAX_COLUMNS = 12  # of a table that an error shows
 
 
 def complete_rows(columns, path, *, drop=False):
-    """Which rows miss nothing.
+    """Mask of the rows that miss nothing.
 
     Parameters
     ----------

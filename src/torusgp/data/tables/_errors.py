@@ -47,5 +47,5 @@ def short(value):
 
 
 def one_line(error):
-    """What an error says, on one line and without its last point."""
+    """Text of an error, on one line and without its last point."""
     return " ".join(str(error).split()).rstrip(".")

@@ -61,7 +61,7 @@ def to_text_file(path):
 
 
 def place_of_row(row, path):
-    """Where a person finds a row, counted from 0, of a file: its line in text, else its number counted from 1."""
+    """Place at which a person finds a row, counted from 0: its line in text, else its number counted from 1."""
     return f"{path}, line {to_text_file(path).line(row)}" if is_text(path) else f"{path}, row {row + 1}"
 
 
@@ -72,7 +72,7 @@ def as_written(frame, name, path):
 
 
 def is_comma_separated(path):
-    """Whether commas separate the columns of a file, or may have any meaning, as in tables that are not text."""
+    """True if commas separate the columns of a file, or may have any meaning, as in tables that are not text."""
     return not is_text(path) or to_text_file(path).delimiter == ","
 
 
@@ -119,7 +119,7 @@ def read_without_loss(frame, path):
 
 
 def _is_lossy(column, written):
-    """Whether numbers that were read from text could not be written again as they were."""
+    """True if numbers that were read from text could not be written again as they were."""
     if column.dtype.kind not in "iuf":
         return False
     whole = written.str.fullmatch(r"\s*[+-]?\d+\s*")  # the digits of others may be rounded

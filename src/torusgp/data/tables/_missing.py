@@ -16,7 +16,7 @@ _LIKE_MISSING = {"na", "n/a", "#n/a", "#na", "<na>", "nan", "-nan", "nat", "null
 
 
 def looks_missing(column: Any) -> Any:
-    """Which values of a column are text that often stands for a value that is not there.
+    """Mask of the values of a column that are text which often stands for a value that is not there.
 
     Examples
     --------

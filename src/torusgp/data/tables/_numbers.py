@@ -79,7 +79,7 @@ def numeric_column(frame, name, path, decimal=AUTO):
 
 
 def holds_numbers(frame, name):
-    """Whether a column of a table holds numbers, or text that begins with one.
+    """True if a column of a table holds numbers, or text that begins with one.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def _with_commas(frame, name, path, decimal, numbers):
 
 
 def _objection(frame, path, decimal, texts, commas, points):
-    """Which texts of a column may not be read with commas before decimals, and why; None where all may."""
+    """Texts of a column that may not be read with commas before decimals, and why; None where all may."""
     if decimal == "," and points.any():
         return points, _POINT_BESIDE_COMMAS
     if not commas.any() or decimal == ",":
@@ -181,7 +181,7 @@ def _check_points(frame, name, path, decimal):
 
 
 def _has_decimal_points(frame, path, first):
-    """Whether a number of a table, those of one column before others, has a point that cannot separate thousands."""
+    """True if a number of a table, those of one column before others, has a point that cannot separate thousands."""
     for name in (first, *frame.columns.drop(first)):
         if frame[name].dtype.kind != "f":
             continue

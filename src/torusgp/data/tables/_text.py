@@ -31,7 +31,7 @@ def import_pandas() -> Any:
 
 
 def is_number(text: str) -> bool:
-    """Whether Python reads a text as a number."""
+    """True if Python reads a text as a number."""
     try:
         float(text)
     except ValueError:
@@ -40,7 +40,7 @@ def is_number(text: str) -> bool:
 
 
 def is_text(path: Any) -> bool:
-    """Whether a file is text, by its name."""
+    """True if a file is text, by its name."""
     if isinstance(path, TextFile):
         return True
     name = Path(path).name.lower()
@@ -93,7 +93,7 @@ class TextFile:
 
     @contextmanager
     def _rows(self) -> Iterator[TextIO]:
-        """What follows the header, or the block."""
+        """Rows after the header, or of the block."""
         if self._block is not None:
             yield io.StringIO(self._block, newline="")
             return
@@ -229,5 +229,5 @@ def _open(path: Path, mode: str = "rt") -> Any:
 
 
 def _is_row(record: list[str]) -> bool:
-    """Whether a record is not blank; "" in quotes is a missing value."""
+    """True if a record is not blank; "" in quotes is a missing value."""
     return bool(record) and (len(record) > 1 or record[0] == "" or bool(record[0].strip()))

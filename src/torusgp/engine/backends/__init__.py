@@ -1,4 +1,4 @@
-"""How sums over rows, predictions and factors are computed: one chooser, implementations with the same verbs.
+"""Sums over rows, predictions and factors: one chooser, implementations with the same verbs.
 
 Sums (``add_weighted``, ``add``, ``gram``, ``moments``) are gathered from data and count the rows they add (``n_rows``),
 predictors (``mean``, ``variance``, ``gradient``, ...) evaluate a posterior, and algebras (``factor``) factor its
@@ -193,7 +193,7 @@ def make_predictor(name, frequencies, posterior, n_threads, device=None, space=N
 
 
 def make_algebra(gram, device=None):
-    """What factors posterior precisions of a Gram matrix: LAPACK, or PyTorch for large ones on a device."""
+    """Factors of posterior precisions of a Gram matrix: by LAPACK, or by PyTorch for large ones on a device."""
     if device in (None, "cpu") or len(gram) <= _FEW_COLUMNS:
         return LapackAlgebra(gram)
     from torusgp.engine.backends._torch_algebra import TorchAlgebra
@@ -202,7 +202,7 @@ def make_algebra(gram, device=None):
 
 
 def has_device(device):
-    """Whether PyTorch is there and has this device."""
+    """True if PyTorch is there and has this device."""
     from torusgp.engine.backends._torch_device import resolve_device
 
     try:

@@ -65,7 +65,7 @@ def _make_cells(largest, n_powers, tolerance):
 
 @lru_cache(maxsize=4096)
 def pair_cost(first, second, n_samples, tolerance):
-    """How sums of two phases cost least.
+    """Cheapest sums of two phases.
 
     Returns the powers of the second phase, the vectors that rows add, and the operations of the products after that.
     """

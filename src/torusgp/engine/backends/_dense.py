@@ -49,7 +49,7 @@ class ColumnSums(RowSums):
         self.frequencies, self.n_rows = frequencies, 0
 
     def holds(self, frequencies):
-        """Whether the sums determine those of these frequencies."""
+        """True if the sums determine those of these frequencies."""
         return self._positions(frequencies) is not None
 
     def covered(self):

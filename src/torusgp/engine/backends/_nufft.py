@@ -100,7 +100,7 @@ class ModeSums(RowSums):
         ].real
 
     def holds(self, frequencies):
-        """Whether the sums determine those of these frequencies."""
+        """True if the sums determine those of these frequencies."""
         return bool((np.abs(frequencies).max(axis=0) <= self.box).all())
 
     def gram(self, frequencies):
@@ -223,7 +223,7 @@ class NufftPredictor(DensePredictor):
         return np.meshgrid(*(np.arange(-2 * k, 2 * k + 1) for k in self._box), indexing="ij", sparse=True)
 
     def _inner(self):
-        """Where modes up to the largest frequency lie among those up to twice it."""
+        """Places of the modes up to the largest frequency among those up to twice it."""
         return tuple(slice(k, -k if k else None) for k in self._box)
 
     def _mean_modes(self, weights):

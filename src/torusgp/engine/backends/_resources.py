@@ -1,4 +1,4 @@
-"""What a regression takes, in memory and time, and what there is of memory.
+"""Memory and time that a regression takes, and memory that there is.
 
 Memory is counted in matrices of ``8 n_columns ** 2`` bytes. The dense sums take one, the Gram matrix that they give out
 one, the factor of each output one, and the gradient of the evidence, or a covariance, another.
@@ -26,7 +26,7 @@ class TooLargeError(MemoryError):
 
 @dataclass(frozen=True)
 class Resources:
-    """What a regression takes.
+    """Memory and time that a regression takes.
 
     Attributes
     ----------
@@ -148,7 +148,7 @@ def _machine_memory():
 
 
 def _control_group_memory():
-    """What the limits of the control groups of this process leave: its own and all above it."""
+    """Memory that the limits of the control groups of this process leave: its own and all above it."""
     for line in _read(_ROOT / "proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers == "":

@@ -1,4 +1,4 @@
-"""How many threads transforms have: as many as were asked for, or as suit the rows.
+"""Numbers of threads of transforms: as many as were asked for, or as suit the rows.
 
 In a process that was forked it is one. The OpenMP runtimes of FINUFFT and PyTorch wait for ever there for threads that
 only the parent has; with a single one they are not entered.
@@ -14,13 +14,13 @@ MOST_THREADS = 1024  # more than any machine gains from, and few enough that any
 
 
 class _Process:
-    """What is known of this process."""
+    """State of this process."""
 
     is_forked = False
 
 
 def is_forked():
-    """Whether this process is the copy of one that had imported torusgp."""
+    """True if this process is the copy of one that had imported torusgp."""
     return _Process.is_forked
 
 

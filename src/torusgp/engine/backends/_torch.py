@@ -116,7 +116,7 @@ class TorchSums(ColumnSums):
         return first[0], first[1:]
 
     def _places(self, frequencies):
-        """Where the columns of frequencies are: one further than elsewhere, behind the sine of the zero frequency."""
+        """Places of the columns of frequencies: one further than elsewhere, behind the sine of the zero frequency."""
         columns = self._columns(frequencies)
         return columns + (columns > 0)
 

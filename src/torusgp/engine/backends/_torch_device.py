@@ -1,4 +1,4 @@
-"""What sums, predictions and linear algebra on a device share: PyTorch, its devices, precisions and columns.
+"""PyTorch, its devices, precisions and columns, for sums, predictions and linear algebra.
 
 PyTorch is an extra. This module can be imported without it; whoever asks for a device is then told how to install it.
 """

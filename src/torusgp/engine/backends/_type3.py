@@ -242,7 +242,7 @@ def _pair_modes(content, shape):
 
 
 def can_list_pairs(frequencies):
-    """Whether the sums and differences of frequencies can be listed."""
+    """True if the sums and differences of frequencies can be listed."""
     radix = 4.0 * np.abs(frequencies).max(axis=0) + 1
     return len(frequencies) ** 2 <= MOST_PAIRS and np.prod(radix) < 2.0**62
 

@@ -38,7 +38,7 @@ class Ball(ABC):
 
     @abstractmethod
     def _choices(self, state, axis, remaining, radius):
-        """How many values of this axis keep a completion within the radius, for each row of the state."""
+        """Number of values of this axis that keep a completion within the radius, for each row of the state."""
 
     @abstractmethod
     def _extend(self, state, axis, choice):

@@ -1,4 +1,4 @@
-"""What every spectrum offers, and the sums of its tail that are the same for all of them."""
+"""Base of all spectra, and the sums of their tails that are the same for all of them."""
 
 from abc import ABC, abstractmethod
 from functools import lru_cache

@@ -42,7 +42,7 @@ def matern_log_scale_derivative(distance, nu):
 
 
 def has_closed_sum(nu):
-    """Whether :func:`matern_sum` is for this smoothness."""
+    """True if :func:`matern_sum` is for this smoothness."""
     return nu in _POLYNOMIALS
 
 

@@ -1,4 +1,4 @@
-"""Which dimensions of a regressor, alone or together, its variance comes from."""
+"""Shares of the dimensions of a regressor, alone or together, in its variance."""
 
 import numpy as np
 

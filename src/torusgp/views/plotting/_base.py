@@ -27,7 +27,7 @@ def check_matplotlib():
 
 
 def name_function(estimator):
-    """What the function of a regressor is of the target: the target itself, its logarithm or its log odds."""
+    """Name of the function of a regressor: the target itself, its logarithm or its log odds."""
     scale = estimator.likelihood_.scale_name
     return f"{scale} of target" if scale else "target"
 

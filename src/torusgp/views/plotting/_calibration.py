@@ -1,4 +1,4 @@
-"""Whether predicted uncertainties are right."""
+"""Calibration of predicted uncertainties."""
 
 import numpy as np
 from scipy.special import ndtr, ndtri

@@ -1,4 +1,4 @@
-"""What one dimension of a regressor does, or two together, averaged over the others."""
+"""Effects of one dimension of a regressor, or of two together, averaged over the others."""
 
 import numpy as np
 

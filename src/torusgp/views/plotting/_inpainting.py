@@ -166,6 +166,6 @@ class InpaintingDisplay:
 
 
 def _is_grey(image):
-    """Whether all channels are equal, where they are known."""
+    """True if all channels are equal, where they are known."""
     channels = image.reshape(*image.shape[:2], -1)
     return np.array_equal(channels, np.broadcast_to(channels[..., :1], channels.shape), equal_nan=True)

@@ -1,4 +1,4 @@
-"""What each term of a regressor contributes, along the inputs that it depends on."""
+"""Contributions of the terms of a regressor, along the inputs that they depend on."""
 
 from dataclasses import dataclass
 

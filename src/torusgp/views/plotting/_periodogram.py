@@ -1,4 +1,4 @@
-"""How much of the data sinusoids explain, and which lattice their frequencies lie on."""
+"""Periodograms: the share of the data that sinusoids explain, and the lattice of their frequencies."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What predictions leave unexplained."""
+"""Residuals of predictions."""
 
 import numpy as np
 

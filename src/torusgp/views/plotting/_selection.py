@@ -1,4 +1,4 @@
-"""How an index set was learned, and what it found."""
+"""Learning of an index set, and its results."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What a regressor expects of each frequency, and what it found."""
+"""Spectra of a regressor: the prior of each frequency, and the posterior."""
 
 import numpy as np
 

@@ -22,7 +22,7 @@ _MILLISECONDS = 365.25 * 86_400_000  # of a year
 
 @dataclass(frozen=True)
 class Axis:
-    """What lies along an axis.
+    """Axis of a chart.
 
     Times are milliseconds since 1970 on their own clock, categories positions of labels; ends that are None are those
     of what is drawn.
@@ -52,7 +52,7 @@ class Axis:
         return cls(one.name, unit, "number", one.low, one.high)
 
     def to_json(self) -> dict[str, Any]:
-        """What the script of the page reads."""
+        """Content for the script of the page."""
         given = {name: value for name, value in vars(self).items() if value not in (None, "", (), False)}
         return given | ({"labels": list(self.labels)} if self.labels else {})
 
@@ -83,7 +83,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Clock:
-    """How the numbers of an input become moments: years since one, in milliseconds since 1970."""
+    """Clock of an input, from its numbers to moments: years since one, in milliseconds since 1970."""
 
     zero: float
 

@@ -41,7 +41,7 @@ def render_page(subject: Subject, title: str | None = None) -> str:
 
 
 def short_form(found: Findings) -> str:
-    """What notebooks show of a model: verdict, figures, what matters, problems and notes.
+    """View of a model in notebooks: verdict, figures, what matters, problems and notes.
 
     Empty if jinja2 is not installed.
     """

@@ -94,7 +94,7 @@ def write_report(
 
 
 def _evaluate(model: TorusGPRegressor, X: Any, y: Any, output: int) -> tuple[Scores, Record]:
-    """How predictions fare on rows, and these rows."""
+    """Scores of predictions on rows, and these rows."""
     observed = to_floats(y, "y")
     n_outputs = model.fitted_.n_outputs
     if observed.shape not in ((len(X), n_outputs), (len(X),) if n_outputs == 1 else ()):

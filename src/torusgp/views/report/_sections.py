@@ -279,7 +279,7 @@ def shares_section(subject: Subject) -> dict[str, Any]:
 
 
 def errors(subject: Subject) -> dict[str, Any] | None:
-    """Where errors are large, of rows that the model had not seen."""
+    """Section on errors of rows that the model had not seen."""
     record = subject.record
     if record is None or not record.is_unseen.any():
         return None

@@ -1,4 +1,4 @@
-"""What a page is about: a fitted regressor, what is said of it, and rows to draw."""
+"""Subject of a page: a fitted regressor, findings about it, and rows to draw."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Horizons:
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """What a page is about."""
+    """Subject of a page."""
 
     model: TorusGPRegressor
     findings: Findings
@@ -123,7 +123,7 @@ class Subject:
         return places, mean, std
 
     def has_days(self, dimension: int) -> bool:
-        """Whether a dimension is a weekday that has whole days only."""
+        """True if a dimension is a weekday that has whole days only."""
         return self.whole_days and self.axis(dimension).kind == "weekday"
 
     def places(self, dimension: int, values: NDArray[np.float64]) -> NDArray[np.float64]:
