@@ -55,7 +55,7 @@ class Expansion:
 
     @property
     def n_inputs(self):
-        """Number of columns of X."""
+        """Number of inputs that X has."""
         return self.index_set.dimension if self.sum is None else len(self.sum.torus.names)
 
     @property

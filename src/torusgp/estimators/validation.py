@@ -79,7 +79,7 @@ def _names(estimator: Any, X: Any) -> list[str]:
 
 
 def _check_words(X: Any) -> None:
-    """Raise if a column of inputs that have to be numbers has words, or integers that floats do not tell apart."""
+    """Raise if a column of inputs that have to be numbers has words, or integers that floats do not distinguish."""
     if hasattr(X, "dtypes") and hasattr(X, "columns"):
         columns = {str(name): np.asarray(X[name]) for name in X.columns}
     else:
