@@ -312,6 +312,20 @@ def test_public_names_are_in_the_reference(module):
     assert not [name for name in public_names(module) if id(_resolve(name)) not in by_object]
 
 
+def test_what_went_is_gone():
+    went = (DOCS / "removed.md").read_text(encoding="utf-8").partition("## What was measured")[0]
+    names = [
+        name
+        for row in re.findall(r"^\| (.*?) \|", went, re.MULTILINE)
+        for name in re.findall(r"`(torusgp\.[\w.]+)`", row)
+    ]
+    assert len(names) > 5
+    for name in names:
+        with pytest.raises((ImportError, AttributeError)):
+            _resolve(name)
+    assert isinstance(_resolve("torusgp.tables.models.SlopeEstimate"), type)
+
+
 def test_the_reference_lists_every_name_once():
     listed = listed_names()
     assert len(listed) > 60

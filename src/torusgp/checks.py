@@ -1,5 +1,7 @@
 """Checks of arrays that are meant to hold numbers, before a library takes something else for them."""
 
+# By hand: scikit-learn's constraints are private, do not name units or rows, and stop at the type of an array.
+
 from __future__ import annotations
 
 import datetime

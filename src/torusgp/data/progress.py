@@ -1,5 +1,7 @@
 """Progress of a long pass over rows, in one line that is rewritten."""
 
+# By hand: tqdm starts a thread, beside which a process is not safely forked, and writes carriage returns into logs.
+
 import sys
 import time
 from collections import deque

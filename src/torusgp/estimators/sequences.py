@@ -1,5 +1,7 @@
 """Low-discrepancy sequences: Halton's, and its generalisation with permuted digits."""
 
+# By hand: scipy.stats.qmc.Halton takes no permutations, and the published ones decide the figures of the paper.
+
 import json
 from functools import lru_cache
 from importlib.resources import files
