@@ -20,7 +20,7 @@ from torusgp.cli import _fit
 from torusgp.cli._fit import fit_file
 from torusgp.cli._options import beside, check_output
 from torusgp.kernels.index_sets import tensor
-from torusgp.tables.models import TableModel, load_regressor
+from torusgp.tables.models import TableModel
 from torusgp.tables.reading import read_table
 from torusgp.views.findings import Findings
 
@@ -590,14 +590,6 @@ class TestCalendar:
         X, _ = loaded.read(read_table(data))
         assert X["day_of_week"][1] == 1 / 24
         assert loaded.whole_days is False
-        # files from before there was a choice do not tell
-        regressor = load_regressor(tmp_path / "moving.npz")
-        for part in ("inputs", "parameters"):
-            for name in ("whole_days", "decimal", "date_format"):
-                del regressor.notes_["table"][part][name]
-        old = TableModel.from_regressor(regressor, "old.npz")
-        assert old.whole_days is False
-        pd.testing.assert_frame_equal(old.predict(read_table(data)), loaded.predict(read_table(data)))
 
 
 class TestInfo:
