@@ -50,7 +50,8 @@ def _load(name):
     import typer
 
     own = _plain_app()
-    getattr(import_module(f"torusgp.cli._{name}"), f"add_{name}")(own)
+    module = import_module(f"torusgp.cli._{name}")
+    own.command(name, help=module.HELP)(module.command)
     return typer.main.get_command(own)
 
 

@@ -3,10 +3,12 @@
 from pathlib import Path
 from typing import Annotated
 
+import typer
+
 from torusgp.cli._console import errors_told, print_json, printable, progress_line
 from torusgp.cli._forecast import written_times
 from torusgp.cli._model_options import takes_model
-from torusgp.cli._options import check_output, debug_option, json_option, output_option
+from torusgp.cli._options import Debug, Json, check_output, output_option
 from torusgp.cli._predict import encode, to_shown_digits
 from torusgp.storage.files import write_together
 from torusgp.tables.forecasting.backtest import shown_horizons
@@ -15,7 +17,7 @@ from torusgp.tables.reading import read_table, text_layout
 
 _ENDINGS = (".csv", ".csv.gz", ".parquet")
 
-_HELP = """Forecast the past from several origins, and compare with what came.
+HELP = """Forecast the past from several origins, and compare with what came.
 
 DATA and the options of the model are those of torusgp fit. From each origin the rows up to it are known, and those
 within --horizon after it are forecast: a number of rows (48) or a span (24h, 28d, 4w). --origins is their number, so
@@ -35,46 +37,41 @@ Examples:
 """
 
 
-def add_backtest(app):
-    """Add the subcommand to an application."""
-    import typer
-
-    @app.command(name="backtest", help=_HELP)
-    @takes_model
-    def command(
-        data: Annotated[Path, typer.Argument(metavar="DATA", help="Table: .csv, .csv.gz, .tsv or .parquet.")],
-        make_model,
-        horizon: Annotated[
-            str, typer.Option(help="How far ahead: a number of rows, or a span such as 24h.", metavar="HORIZON")
-        ],
-        origins: Annotated[
-            str, typer.Option(help="Number of origins, or the last known times, with commas.", metavar="NUMBER")
-        ] = "10",
-        every: Annotated[
-            str | None, typer.Option(help="Distance of origins; by default the horizon.", metavar="SPAN")
-        ] = None,
-        refit: Annotated[
-            str, typer.Option(help="How often to fit: each, once, a number of origins, or a span.", metavar="SPAN")
-        ] = "each",
-        jobs: Annotated[
-            int | None,
-            typer.Option(min=1, help="Fits at a time; by default one for each core.", metavar="NUMBER"),
-        ] = None,
-        output: Annotated[Path | None, output_option("Table of all forecasts: .csv, .csv.gz or .parquet.")] = None,
-        as_json: Annotated[bool, json_option()] = False,
-        debug: Annotated[bool, debug_option()] = False,
-    ):
-        with errors_told(debug), command_words():
-            model = make_model()
-            with progress_line("reading") as report:
-                model.set_params(verbose=report)
-                found = backtest_file(model, data, horizon, origins, every, refit, jobs, output)
-            if as_json:
-                print_json({"data": str(data), **to_plain(found.to_json()), "output": output and str(output)})
-            else:
-                print_backtest(found)
-                if output is not None:
-                    print(f"\n{len(found.forecasts):,} forecasts: {output}")
+@takes_model
+def command(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="Table: .csv, .csv.gz, .tsv or .parquet.")],
+    make_model,
+    horizon: Annotated[
+        str, typer.Option(help="How far ahead: a number of rows, or a span such as 24h.", metavar="HORIZON")
+    ],
+    origins: Annotated[
+        str, typer.Option(help="Number of origins, or the last known times, with commas.", metavar="NUMBER")
+    ] = "10",
+    every: Annotated[
+        str | None, typer.Option(help="Distance of origins; by default the horizon.", metavar="SPAN")
+    ] = None,
+    refit: Annotated[
+        str, typer.Option(help="How often to fit: each, once, a number of origins, or a span.", metavar="SPAN")
+    ] = "each",
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Fits at a time; by default one for each core.", metavar="NUMBER"),
+    ] = None,
+    output: Annotated[Path | None, output_option("Table of all forecasts: .csv, .csv.gz or .parquet.")] = None,
+    as_json: Json = False,
+    debug: Debug = False,
+):
+    with errors_told(debug), command_words():
+        model = make_model()
+        with progress_line("reading") as report:
+            model.set_params(verbose=report)
+            found = backtest_file(model, data, horizon, origins, every, refit, jobs, output)
+        if as_json:
+            print_json({"data": str(data), **to_plain(found.to_json()), "output": output and str(output)})
+        else:
+            print_backtest(found)
+            if output is not None:
+                print(f"\n{len(found.forecasts):,} forecasts: {output}")
 
 
 def backtest_file(model, path, horizon, origins="10", every=None, refit="each", n_jobs=None, output=None):

@@ -6,20 +6,22 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
+import typer
+
 from torusgp.cli._console import errors_told, print_json, progress_line
 from torusgp.cli._model_options import takes_model
 from torusgp.cli._options import (
+    Debug,
+    Json,
     beside,
     check_output,
-    debug_option,
-    json_option,
 )
 from torusgp.cli._summary import print_levels, print_summary
 from torusgp.storage.files import write_together
 from torusgp.tables.models import PanelModel, command_words
 from torusgp.tables.reading import read_table, text_layout
 
-_HELP = """Fit a model to a table, to predict one of its columns from the others.
+HELP = """Fit a model to a table, to predict one of its columns from the others.
 
 DATA is a CSV file (.csv, .tsv, or compressed .csv.gz) or a Parquet file. Without further options all columns are
 inputs, by their type: numbers have smooth effects; text, booleans and numbers with two values have an effect for each
@@ -88,49 +90,44 @@ Examples:
 """
 
 
-def add_fit(app):
-    """Add the subcommand to an application."""
-    import typer
-
-    @app.command(name="fit", help=_HELP)
-    @takes_model
-    def command(
-        data: Annotated[Path, typer.Argument(metavar="DATA", help="Table: .csv, .csv.gz, .tsv or .parquet.")],
-        make_model,
-        by: Annotated[
-            str | None,
-            typer.Option(help="Column that splits the rows: one model for each of its values.", metavar="COLUMN"),
-        ] = None,
-        holdout: Annotated[
-            float | None,
-            typer.Option(help="Share of rows to hold out; 0 for none. By default 0.2.", metavar="FRACTION"),
-        ] = None,
-        holdout_from: Annotated[
-            str | None,
-            typer.Option(help="Hold out rows from this time on, such as 2014-01-01.", metavar="TIME"),
-        ] = None,
-        refit: Annotated[bool, typer.Option("--refit/--no-refit", help="Fit to all rows after the evaluation.")] = True,
-        output: Annotated[
-            Path | None,
-            typer.Option("--output", "-o", help="Model to write; by default DATA-model.npz.", metavar="MODEL"),
-        ] = None,
-        as_json: Annotated[bool, json_option()] = False,
-        debug: Annotated[bool, debug_option()] = False,
-    ):
-        with errors_told(debug), command_words():
-            model = make_model()
-            place = beside(data, "-model.npz") if output is None else output
-            fitted = model if by is None else PanelModel(model, by)
-            with progress_line("reading", lambda: {one.text for one in getattr(model, "findings_", ())}) as report:
-                seconds = fit_file(fitted, data, place, holdout, holdout_from, refit, report)
-            summary = fitted.summary()
-            if as_json:
-                said = {} if by is not None else model.findings().to_json()
-                print_json({"model": str(place), "data": str(data), "seconds": seconds} | summary | said)
-            elif by is not None:
-                print_levels(summary, {"fitted in": f"{seconds:.1f} s", "written to": str(place)})
-            else:
-                print_summary(summary, {"fitted in": f"{seconds:.1f} s", "written to": str(place)})
+@takes_model
+def command(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="Table: .csv, .csv.gz, .tsv or .parquet.")],
+    make_model,
+    by: Annotated[
+        str | None,
+        typer.Option(help="Column that splits the rows: one model for each of its values.", metavar="COLUMN"),
+    ] = None,
+    holdout: Annotated[
+        float | None,
+        typer.Option(help="Share of rows to hold out; 0 for none. By default 0.2.", metavar="FRACTION"),
+    ] = None,
+    holdout_from: Annotated[
+        str | None,
+        typer.Option(help="Hold out rows from this time on, such as 2014-01-01.", metavar="TIME"),
+    ] = None,
+    refit: Annotated[bool, typer.Option("--refit/--no-refit", help="Fit to all rows after the evaluation.")] = True,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Model to write; by default DATA-model.npz.", metavar="MODEL"),
+    ] = None,
+    as_json: Json = False,
+    debug: Debug = False,
+):
+    with errors_told(debug), command_words():
+        model = make_model()
+        place = beside(data, "-model.npz") if output is None else output
+        fitted = model if by is None else PanelModel(model, by)
+        with progress_line("reading", lambda: {one.text for one in getattr(model, "findings_", ())}) as report:
+            seconds = fit_file(fitted, data, place, holdout, holdout_from, refit, report)
+        summary = fitted.summary()
+        if as_json:
+            said = {} if by is not None else model.findings().to_json()
+            print_json({"model": str(place), "data": str(data), "seconds": seconds} | summary | said)
+        elif by is not None:
+            print_levels(summary, {"fitted in": f"{seconds:.1f} s", "written to": str(place)})
+        else:
+            print_summary(summary, {"fitted in": f"{seconds:.1f} s", "written to": str(place)})
 
 
 def fit_file(model, path, output, holdout=None, start=None, refit=True, verbose=0):

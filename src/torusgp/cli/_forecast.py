@@ -3,17 +3,19 @@
 from pathlib import Path
 from typing import Annotated
 
+import typer
+
 from torusgp.cli._console import errors_told, progress_line
 from torusgp.cli._options import (
+    DateFormat,
+    Debug,
+    Decimal,
+    Json,
+    Missing,
+    Quantiles,
+    TableOutput,
     check_output,
-    date_format_option,
-    debug_option,
-    decimal_option,
-    json_option,
-    missing_option,
-    quantiles_option,
     split_list,
-    table_output_option,
     to_missing,
 )
 from torusgp.cli._predict import encode, tell_rows, to_shown_digits, widest_interval
@@ -23,7 +25,7 @@ from torusgp.tables.reading import TextLayout
 
 _ENDINGS = (".csv", ".csv.gz", ".parquet")
 
-_HELP = """Forecast the rows that come after those of a model's table, with intervals and whole paths.
+HELP = """Forecast the rows that come after those of a model's table, with intervals and whole paths.
 
 MODEL is a file that torusgp fit wrote. Times go on as they do in its table: with the same step, on the same clock, and
 without hours, days of the week or days of the year at which it has no rows.
@@ -44,59 +46,52 @@ Examples:
 """
 
 
-def add_forecast(app):
-    """Add the subcommand to an application."""
-    import typer
-
-    @app.command(name="forecast", help=_HELP)
-    def command(
-        model: Annotated[Path, typer.Argument(metavar="MODEL", help="File that torusgp fit wrote.")],
-        horizon: Annotated[
-            str | None,
-            typer.Option(help="How far ahead: rows, a span such as 28d, or the last time.", metavar="HORIZON"),
-        ] = None,
-        future: Annotated[
-            Path | None,
-            typer.Option(help="Table of the time to come, with inputs such as a weather forecast.", metavar="FILE"),
-        ] = None,
-        output: Annotated[Path | None, table_output_option()] = None,
-        quantiles: Annotated[str, quantiles_option()] = "0.05,0.5,0.95",
-        draws: Annotated[
-            int, typer.Option(min=0, help="Number of whole paths to add, as columns.", metavar="NUMBER")
-        ] = 0,
-        aggregate: Annotated[
-            str | None,
-            typer.Option(help="Forecast a value for each span: day=max, week=sum, all=mean.", metavar="SPAN=HOW"),
-        ] = None,
-        seed: Annotated[int, typer.Option(min=0, help="Determines the paths.", metavar="NUMBER")] = 0,
-        decimal: Annotated[str | None, decimal_option()] = None,
-        date_format: Annotated[str | None, date_format_option()] = None,
-        missing: Annotated[str | None, missing_option()] = None,
-        as_json: Annotated[bool, json_option()] = False,
-        debug: Annotated[bool, debug_option()] = False,
-    ):
-        with errors_told(debug), command_words():
-            levels = split_list(quantiles, "--quantiles")
-            with progress_line("reading"):
-                result, to_text, facts = forecast_file(
-                    model,
-                    horizon,
-                    future,
-                    output,
-                    levels,
-                    draws=draws,
-                    aggregate=aggregate,
-                    seed=seed,
-                    decimal=decimal,
-                    date_format=date_format,
-                    missing=to_missing(missing),
-                )
-            content = {"model": str(model), **facts, "rows": len(result), "interval": widest_interval(levels)}
-            said = [
-                f"{len(result):,} forecasts of {facts['target']}: {output}",
-                f"  from {facts['from']} to {facts['to']}, step {facts['step']}",
-            ]
-            tell_rows(result, to_text, output, content, "forecast" if as_json else None, said)
+def command(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="File that torusgp fit wrote.")],
+    horizon: Annotated[
+        str | None,
+        typer.Option(help="How far ahead: rows, a span such as 28d, or the last time.", metavar="HORIZON"),
+    ] = None,
+    future: Annotated[
+        Path | None,
+        typer.Option(help="Table of the time to come, with inputs such as a weather forecast.", metavar="FILE"),
+    ] = None,
+    output: TableOutput = None,
+    quantiles: Quantiles = "0.05,0.5,0.95",
+    draws: Annotated[int, typer.Option(min=0, help="Number of whole paths to add, as columns.", metavar="NUMBER")] = 0,
+    aggregate: Annotated[
+        str | None,
+        typer.Option(help="Forecast a value for each span: day=max, week=sum, all=mean.", metavar="SPAN=HOW"),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Determines the paths.", metavar="NUMBER")] = 0,
+    decimal: Decimal = None,
+    date_format: DateFormat = None,
+    missing: Missing = None,
+    as_json: Json = False,
+    debug: Debug = False,
+):
+    with errors_told(debug), command_words():
+        levels = split_list(quantiles, "--quantiles")
+        with progress_line("reading"):
+            result, to_text, facts = forecast_file(
+                model,
+                horizon,
+                future,
+                output,
+                levels,
+                draws=draws,
+                aggregate=aggregate,
+                seed=seed,
+                decimal=decimal,
+                date_format=date_format,
+                missing=to_missing(missing),
+            )
+        content = {"model": str(model), **facts, "rows": len(result), "interval": widest_interval(levels)}
+        said = [
+            f"{len(result):,} forecasts of {facts['target']}: {output}",
+            f"  from {facts['from']} to {facts['to']}, step {facts['step']}",
+        ]
+        tell_rows(result, to_text, output, content, "forecast" if as_json else None, said)
 
 
 def forecast_file(

@@ -4,16 +4,17 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
+import typer
 
 from torusgp.cli._console import errors_told, print_json, printable
-from torusgp.cli._options import debug_option, json_option
+from torusgp.cli._options import Debug, Json
 from torusgp.cli._summary import print_levels, print_summary
 from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.tables.models import PanelModel, TableModel, is_panel, load_regressor, to_plain
 from torusgp.views.dimensions import frequencies_by_order
 from torusgp.views.selection import selection_summary
 
-_HELP = """Say what is in a model file: inputs, periods, length scales, noise, and how good it is.
+HELP = """Say what is in a model file: inputs, periods, length scales, noise, and how good it is.
 
 \b
 Example:
@@ -21,27 +22,22 @@ Example:
 """
 
 
-def add_info(app):
-    """Add the subcommand to an application."""
-    import typer
-
-    @app.command(name="info", help=_HELP)
-    def command(
-        model: Annotated[Path, typer.Argument(metavar="MODEL", help="File of a model.")],
-        as_json: Annotated[bool, json_option()] = False,
-        debug: Annotated[bool, debug_option()] = False,
-    ):
-        with errors_told(debug):
-            content = file_info(model)
-            if as_json:
-                print_json({"model": str(model), **content})
-            elif content["kind"] == "table models":
-                print_levels(content, {"file": str(model)})
-            elif content["kind"] == "table model":
-                facts = {"fitted from": content["data"]} if content["data"] else {}
-                print_summary(content, facts | {"file": str(model)})
-            else:
-                print(printable("\n".join(f"{name}: {value}" for name, value in content.items())))
+def command(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="File of a model.")],
+    as_json: Json = False,
+    debug: Debug = False,
+):
+    with errors_told(debug):
+        content = file_info(model)
+        if as_json:
+            print_json({"model": str(model), **content})
+        elif content["kind"] == "table models":
+            print_levels(content, {"file": str(model)})
+        elif content["kind"] == "table model":
+            facts = {"fitted from": content["data"]} if content["data"] else {}
+            print_summary(content, facts | {"file": str(model)})
+        else:
+            print(printable("\n".join(f"{name}: {value}" for name, value in content.items())))
 
 
 def file_info(path):

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+import typer
+
 from torusgp.cli._console import describe_cell, fail, progress_line
 from torusgp.cli._options import hole_option, mask_option, output_option
 from torusgp.images.inpainting import DEFAULT_COLUMNS, Inpainting, hole_mask, inpaint, make_lattice_regressor
@@ -16,7 +18,7 @@ from torusgp.views.plotting._base import check_matplotlib
 
 FEWEST_COLUMNS = 9  # a constant and the waves of the nearest neighbours in two dimensions
 
-_HELP = """Fill the missing part of an image that repeats, such as a texture, a weave or a crystal.
+HELP = """Fill the missing part of an image that repeats, such as a texture, a weave or a crystal.
 
 The lattice on which it repeats is found and learned from the pixels that are left. Without --mask and --hole the
 missing part is where the image is transparent or NaN. With one of them, transparent pixels elsewhere are neither used
@@ -46,34 +48,27 @@ class Written:
     scale: str
 
 
-def add_inpaint(app):
-    """Add the subcommand to an application."""
-    import typer
-
-    @app.command(name="inpaint", help=_HELP)
-    def command(
-        image: Annotated[Path, typer.Argument(metavar="IMAGE", help="Image to fill: grey or colour, 8 or 16 bits.")],
-        mask: Annotated[Path | None, mask_option("missing")] = None,
-        hole: Annotated[str | None, hole_option("missing")] = None,
-        output: Annotated[
-            Path | None,
-            output_option(
-                "Filled image, .png or .tif; the others are named after it. By default IMAGE-filled, beside it."
-            ),
-        ] = None,
-        components: Annotated[
-            int, typer.Option(help=f"Most components of the model, {FEWEST_COLUMNS} or more; more follow finer detail.")
-        ] = DEFAULT_COLUMNS,
-        truth: Annotated[bool, typer.Option(help="Compare with what is under the mask or hole.")] = True,
-    ):
-        try:
-            with progress_line("reading") as report:
-                written = inpaint_file(
-                    image, mask=mask, hole=hole, output=output, n_components=components, truth=truth, verbose=report
-                )
-        except (ImportError, OSError, ValueError) as error:
-            fail(error)
-        print("\n".join(describe(written)))
+def command(
+    image: Annotated[Path, typer.Argument(metavar="IMAGE", help="Image to fill: grey or colour, 8 or 16 bits.")],
+    mask: Annotated[Path | None, mask_option("missing")] = None,
+    hole: Annotated[str | None, hole_option("missing")] = None,
+    output: Annotated[
+        Path | None,
+        output_option("Filled image, .png or .tif; the others are named after it. By default IMAGE-filled, beside it."),
+    ] = None,
+    components: Annotated[
+        int, typer.Option(help=f"Most components of the model, {FEWEST_COLUMNS} or more; more follow finer detail.")
+    ] = DEFAULT_COLUMNS,
+    truth: Annotated[bool, typer.Option(help="Compare with what is under the mask or hole.")] = True,
+):
+    try:
+        with progress_line("reading") as report:
+            written = inpaint_file(
+                image, mask=mask, hole=hole, output=output, n_components=components, truth=truth, verbose=report
+            )
+    except (ImportError, OSError, ValueError) as error:
+        fail(error)
+    print("\n".join(describe(written)))
 
 
 def inpaint_file(path, *, mask=None, hole=None, output=None, n_components=DEFAULT_COLUMNS, truth=True, verbose=0):

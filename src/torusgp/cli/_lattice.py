@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+import typer
+
 from torusgp.cli._console import describe_cell, fail, progress_line, with_error
 from torusgp.cli._options import hole_option, mask_option, output_option
 from torusgp.images.inpainting import DEFAULT_COLUMNS, hole_mask
@@ -16,7 +18,7 @@ from torusgp.storage.pictures import encode_grey, read_mask, read_picture
 from torusgp.views.plotting import LatticeDisplay
 from torusgp.views.plotting._base import check_matplotlib
 
-_HELP = """Find the lattice on which an image repeats, such as a crystal under a microscope or a weave.
+HELP = """Find the lattice on which an image repeats, such as a crystal under a microscope or a weave.
 
 The cell comes with standard errors; so does the strain, a slow change of the cell across the image. Transparent pixels,
 and those of --mask or --hole, are not used.
@@ -42,32 +44,27 @@ class Written:
     figure: Path
 
 
-def add_lattice(app):
-    """Add the subcommand to an application."""
-    import typer
-
-    @app.command(name="lattice", help=_HELP)
-    def command(
-        image: Annotated[Path, typer.Argument(metavar="IMAGE", help="Image: grey or colour, 8 or 16 bits.")],
-        mask: Annotated[Path | None, mask_option("not used")] = None,
-        hole: Annotated[str | None, hole_option("not used")] = None,
-        output: Annotated[
-            Path | None,
-            output_option("JSON file; the others are named after it. By default IMAGE-lattice.json, beside it."),
-        ] = None,
-        components: Annotated[
-            int, typer.Option(help="Most components of the model; more follow finer detail of the cell.")
-        ] = DEFAULT_COLUMNS,
-        size: Annotated[int, typer.Option(help="Points of the average cell along each vector.")] = 128,
-    ):
-        try:
-            with progress_line("reading") as report:
-                written = lattice_file(
-                    image, mask=mask, hole=hole, output=output, n_components=components, size=size, report=report
-                )
-        except (ImportError, OSError, ValueError) as error:
-            fail(error)
-        print("\n".join(describe(written)))
+def command(
+    image: Annotated[Path, typer.Argument(metavar="IMAGE", help="Image: grey or colour, 8 or 16 bits.")],
+    mask: Annotated[Path | None, mask_option("not used")] = None,
+    hole: Annotated[str | None, hole_option("not used")] = None,
+    output: Annotated[
+        Path | None,
+        output_option("JSON file; the others are named after it. By default IMAGE-lattice.json, beside it."),
+    ] = None,
+    components: Annotated[
+        int, typer.Option(help="Most components of the model; more follow finer detail of the cell.")
+    ] = DEFAULT_COLUMNS,
+    size: Annotated[int, typer.Option(help="Points of the average cell along each vector.")] = 128,
+):
+    try:
+        with progress_line("reading") as report:
+            written = lattice_file(
+                image, mask=mask, hole=hole, output=output, n_components=components, size=size, report=report
+            )
+    except (ImportError, OSError, ValueError) as error:
+        fail(error)
+    print("\n".join(describe(written)))
 
 
 def lattice_file(path, *, mask=None, hole=None, output=None, n_components=DEFAULT_COLUMNS, size=128, report=None):

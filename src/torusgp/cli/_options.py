@@ -2,39 +2,44 @@
 
 import tempfile
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from torusgp.storage.files import check_places
 
-
-def json_option():
-    """The option ``--json``."""
-    import typer
-
-    return typer.Option("--json", help="Print JSON instead of tables, and nothing else.")
-
-
-def debug_option():
-    """The option ``--debug``."""
-    import typer
-
-    return typer.Option("--debug", help="Show where an error comes from.")
-
-
-def drop_missing_option():
-    """The option ``--drop-missing``."""
-    import typer
-
-    return typer.Option("--drop-missing", help="Leave out rows that miss an input, instead of an error.")
-
-
-def missing_option():
-    """The option ``--missing``."""
-    import typer
-
-    return typer.Option(
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables, and nothing else.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")]
+DropMissing = Annotated[
+    bool, typer.Option("--drop-missing", help="Leave out rows that miss an input, instead of an error.")
+]
+Missing = Annotated[
+    str | None,
+    typer.Option(
         help="Values that stand for nothing, with commas, such as 'NA,-999'; an empty field always does.",
         metavar="VALUE,VALUE",
-    )
+    ),
+]
+Decimal = Annotated[
+    str | None, typer.Option(help="Decimal separator, a comma or a point; 'auto' finds it.", metavar="SIGN")
+]
+DateFormat = Annotated[
+    str | None,
+    typer.Option(
+        help="How times are written, such as '%d/%m/%Y %H:%M'; 'auto' for 2024-01-31 and 31.01.2024.", metavar="FORMAT"
+    ),
+]
+Quantiles = Annotated[str, typer.Option(help="Quantiles of the predicted distribution, with commas.", metavar="Q,Q")]
+
+
+def output_option(help):
+    """The option ``--output``."""
+    return typer.Option("--output", "-o", help=help, metavar="OUT")
+
+
+TableOutput = Annotated[
+    Path | None, output_option("Table to write: .csv, .csv.gz or .parquet. Without it, CSV is printed.")
+]
 
 
 def to_missing(text):
@@ -53,52 +58,13 @@ def to_missing(text):
     return values
 
 
-def decimal_option():
-    """The option ``--decimal``."""
-    import typer
-
-    return typer.Option(help="Decimal separator, a comma or a point; 'auto' finds it.", metavar="SIGN")
-
-
-def date_format_option():
-    """The option ``--date-format``."""
-    import typer
-
-    return typer.Option(
-        help="How times are written, such as '%d/%m/%Y %H:%M'; 'auto' for 2024-01-31 and 31.01.2024.", metavar="FORMAT"
-    )
-
-
-def output_option(help):
-    """The option ``--output``."""
-    import typer
-
-    return typer.Option("--output", "-o", help=help, metavar="OUT")
-
-
-def table_output_option():
-    """The option ``--output`` of a table."""
-    return output_option("Table to write: .csv, .csv.gz or .parquet. Without it, CSV is printed.")
-
-
-def quantiles_option():
-    """The option ``--quantiles``."""
-    import typer
-
-    return typer.Option(help="Quantiles of the predicted distribution, with commas.", metavar="Q,Q")
-
-
 def mask_option(which):
     """The option ``--mask``, of pixels that are missing or not used."""
-    import typer
-
     return typer.Option(help=f"Image of the same size; what is not zero is {which}.", metavar="MASK")
 
 
 def hole_option(which):
     """The option ``--hole``, of pixels that are missing or not used."""
-    import typer
-
     return typer.Option(
         help=f"Rows r0 to r1 - 1 and columns c0 to c1 - 1 are {which}, counted from 0 at the upper left.",
         metavar="r0:r1,c0:c1",

@@ -7,19 +7,20 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
+import typer
 
 from torusgp.cli._console import errors_told, print_json, printable, progress_line
 from torusgp.cli._options import (
+    DateFormat,
+    Debug,
+    Decimal,
+    DropMissing,
+    Json,
+    Missing,
+    Quantiles,
+    TableOutput,
     check_output,
-    date_format_option,
-    debug_option,
-    decimal_option,
-    drop_missing_option,
-    json_option,
-    missing_option,
-    quantiles_option,
     split_list,
-    table_output_option,
     to_missing,
 )
 from torusgp.storage.files import write_together
@@ -30,7 +31,7 @@ from torusgp.views.findings import score_facts
 _ENDINGS = (".csv", ".csv.gz", ".parquet")
 _DIGITS = 7  # of standard deviations that are written: more say nothing, and fill the page
 
-_HELP = """Predict the target of a model for the rows of a table.
+HELP = """Predict the target of a model for the rows of a table.
 
 MODEL is a file that torusgp fit wrote, DATA a table with the columns that the model has as inputs. The result has the
 columns of DATA and beside them mean, std (of a single observation, noise included) and quantiles. If DATA has the
@@ -46,55 +47,46 @@ Examples:
 """
 
 
-def add_predict(app):
-    """Add the subcommand to an application."""
-    import typer
-
-    @app.command(name="predict", help=_HELP)
-    def command(
-        model: Annotated[Path, typer.Argument(metavar="MODEL", help="File that torusgp fit wrote.")],
-        data: Annotated[Path, typer.Argument(metavar="DATA", help="Table: .csv, .csv.gz, .tsv or .parquet.")],
-        output: Annotated[Path | None, table_output_option()] = None,
-        quantiles: Annotated[str, quantiles_option()] = "0.05,0.5,0.95",
-        keep: Annotated[bool, typer.Option("--keep/--no-keep", help="Keep the columns of DATA.")] = True,
-        prefix: Annotated[str, typer.Option(help="Put before the names of the new columns.")] = "",
-        drop_missing: Annotated[bool, drop_missing_option()] = False,
-        decimal: Annotated[str | None, decimal_option()] = None,
-        date_format: Annotated[str | None, date_format_option()] = None,
-        missing: Annotated[str | None, missing_option()] = None,
-        as_json: Annotated[bool, json_option()] = False,
-        debug: Annotated[bool, debug_option()] = False,
-    ):
-        with errors_told(debug), command_words():
-            with progress_line("reading"):
-                result, scores, to_text = predict_file(
-                    model,
-                    data,
-                    output,
-                    split_list(quantiles, "--quantiles"),
-                    keep,
-                    prefix,
-                    drop_missing,
-                    decimal=decimal,
-                    date_format=date_format,
-                    missing=to_missing(missing),
-                )
-            interval = widest_interval(split_list(quantiles, "--quantiles"), prefix)
-            content = {"model": str(model), "data": str(data), "rows": len(result), "scores": scores}
-            said = [f"{len(result):,} predictions: {output}"]
-            tell_rows(
-                result, to_text, output, content | {"interval": interval}, "predictions" if as_json else None, said
+def command(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="File that torusgp fit wrote.")],
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="Table: .csv, .csv.gz, .tsv or .parquet.")],
+    output: TableOutput = None,
+    quantiles: Quantiles = "0.05,0.5,0.95",
+    keep: Annotated[bool, typer.Option("--keep/--no-keep", help="Keep the columns of DATA.")] = True,
+    prefix: Annotated[str, typer.Option(help="Put before the names of the new columns.")] = "",
+    drop_missing: DropMissing = False,
+    decimal: Decimal = None,
+    date_format: DateFormat = None,
+    missing: Missing = None,
+    as_json: Json = False,
+    debug: Debug = False,
+):
+    with errors_told(debug), command_words():
+        with progress_line("reading"):
+            result, scores, to_text = predict_file(
+                model,
+                data,
+                output,
+                split_list(quantiles, "--quantiles"),
+                keep,
+                prefix,
+                drop_missing,
+                decimal=decimal,
+                date_format=date_format,
+                missing=to_missing(missing),
             )
-            if output is not None and not as_json:
-                if scores is not None and "rmse" not in scores:
-                    print(f"Compared with the target in {data}:")
-                    told = {level: one["r2"] for level, one in scores.items()}
-                    print(
-                        printable("\n".join(f"  R2 {r2:.4f}  {level}" for level, r2 in told.items() if r2 is not None))
-                    )
-                elif scores is not None:
-                    facts = [f"  {name:16}{value}" for name, value in score_facts(scores).items()]
-                    print("\n".join([f"Compared with the target in {data}:", *facts]))
+        interval = widest_interval(split_list(quantiles, "--quantiles"), prefix)
+        content = {"model": str(model), "data": str(data), "rows": len(result), "scores": scores}
+        said = [f"{len(result):,} predictions: {output}"]
+        tell_rows(result, to_text, output, content | {"interval": interval}, "predictions" if as_json else None, said)
+        if output is not None and not as_json:
+            if scores is not None and "rmse" not in scores:
+                print(f"Compared with the target in {data}:")
+                told = {level: one["r2"] for level, one in scores.items()}
+                print(printable("\n".join(f"  R2 {r2:.4f}  {level}" for level, r2 in told.items() if r2 is not None)))
+            elif scores is not None:
+                facts = [f"  {name:16}{value}" for name, value in score_facts(scores).items()]
+                print("\n".join([f"Compared with the target in {data}:", *facts]))
 
 
 def tell_rows(rows, to_text, output, content, name, lines):

@@ -3,16 +3,18 @@
 from pathlib import Path
 from typing import Annotated
 
+import typer
+
 from torusgp.cli._console import errors_told, print_json, printable, progress_line
 from torusgp.cli._options import (
+    DateFormat,
+    Debug,
+    Decimal,
+    DropMissing,
+    Json,
+    Missing,
     beside,
     check_output,
-    date_format_option,
-    debug_option,
-    decimal_option,
-    drop_missing_option,
-    json_option,
-    missing_option,
     output_option,
     to_missing,
 )
@@ -21,7 +23,7 @@ from torusgp.tables.models import TableModel, command_words
 from torusgp.tables.models._page import write_page
 from torusgp.tables.reading import read_table
 
-_HELP = """Write a page about a model, to open in a browser: forecast, what drives it, errors, problems.
+HELP = """Write a page about a model, to open in a browser: forecast, what drives it, errors, problems.
 
 With DATA, a table that has the target, too, predictions are compared with its rows instead of those that were held out.
 Say with --new-rows that the model has not seen these rows, or with --fitted-rows that it was fitted to them.
@@ -33,47 +35,42 @@ Examples:
 """
 
 
-def add_report(app):
-    """Add the subcommand to an application."""
-    import typer
-
-    @app.command(name="report", help=_HELP)
-    def command(
-        model: Annotated[Path, typer.Argument(metavar="MODEL", help="File that torusgp fit wrote.")],
-        data: Annotated[Path | None, typer.Argument(metavar="DATA", help="Table to compare predictions with.")] = None,
-        output: Annotated[Path | None, output_option("Page to write; by default MODEL-report.html.")] = None,
-        new: Annotated[
-            bool | None, typer.Option("--new-rows/--fitted-rows", help="Whether the model has not seen DATA.")
-        ] = None,
-        title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
-        unit: Annotated[str | None, typer.Option(help="Unit of the target, such as MW.", metavar="UNIT")] = None,
-        drop_missing: Annotated[bool, drop_missing_option()] = False,
-        decimal: Annotated[str | None, decimal_option()] = None,
-        date_format: Annotated[str | None, date_format_option()] = None,
-        missing: Annotated[str | None, missing_option()] = None,
-        as_json: Annotated[bool, json_option()] = False,
-        debug: Annotated[bool, debug_option()] = False,
-    ):
-        with errors_told(debug), command_words():
-            place = beside(model, "-report.html") if output is None else output
-            with progress_line("drawing"):
-                found = report_file(
-                    model,
-                    place,
-                    data,
-                    new=new,
-                    title=title,
-                    unit=unit,
-                    drop_missing=drop_missing,
-                    decimal=decimal,
-                    date_format=date_format,
-                    missing=to_missing(missing),
-                )
-            if as_json:
-                names = {"model": str(model), "data": None if data is None else str(data), "output": str(place)}
-                print_json(names | found.to_json())
-            else:
-                print(printable(f"{found.verdict}\nPage: {place}"))
+def command(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="File that torusgp fit wrote.")],
+    data: Annotated[Path | None, typer.Argument(metavar="DATA", help="Table to compare predictions with.")] = None,
+    output: Annotated[Path | None, output_option("Page to write; by default MODEL-report.html.")] = None,
+    new: Annotated[
+        bool | None, typer.Option("--new-rows/--fitted-rows", help="Whether the model has not seen DATA.")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
+    unit: Annotated[str | None, typer.Option(help="Unit of the target, such as MW.", metavar="UNIT")] = None,
+    drop_missing: DropMissing = False,
+    decimal: Decimal = None,
+    date_format: DateFormat = None,
+    missing: Missing = None,
+    as_json: Json = False,
+    debug: Debug = False,
+):
+    with errors_told(debug), command_words():
+        place = beside(model, "-report.html") if output is None else output
+        with progress_line("drawing"):
+            found = report_file(
+                model,
+                place,
+                data,
+                new=new,
+                title=title,
+                unit=unit,
+                drop_missing=drop_missing,
+                decimal=decimal,
+                date_format=date_format,
+                missing=to_missing(missing),
+            )
+        if as_json:
+            names = {"model": str(model), "data": None if data is None else str(data), "output": str(place)}
+            print_json(names | found.to_json())
+        else:
+            print(printable(f"{found.verdict}\nPage: {place}"))
 
 
 def report_file(
