@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import defaultdict
 from pathlib import Path
 
 import torusgp
@@ -99,3 +100,28 @@ def test_tests_lie_in_the_folders_of_the_source():
     assert {one for one in folders if not (SOURCE / one).is_dir()} == set()
     packages = {path.parent.name for path in SOURCE.glob("*/__init__.py")}
     assert packages <= {one.split("/")[0] for one in folders}
+
+
+def statements(tree):
+    """Lines of the text of statements, one after the other: signatures, imports and docstrings are no repetition."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module) and ast.get_docstring(node) is not None:
+            node.body = node.body[1:]
+        if isinstance(node, ast.FunctionDef):
+            node.args, node.returns = ast.arguments([], [], None, [], [], None, []), None
+    lines = [line.strip() for line in ast.unparse(tree).splitlines()]
+    return [line for line in lines if line and not line.startswith(("import ", "from ", "def ", "class ", "@"))]
+
+
+def test_no_six_lines_are_in_two_modules():
+    where = defaultdict(set)
+    for path in modules():
+        lines = statements(ast.parse(path.read_text(encoding="utf-8")))
+        for first in range(len(lines) - 5):
+            where[tuple(lines[first : first + 6])].add(str(path.relative_to(SOURCE)))
+    assert {tuple(sorted(paths)) for paths in where.values() if len(paths) > 1} == set()
+
+
+def test_repeated_lines_are_found():
+    tree = ast.parse('def f(a):\n    """One."""\n    b = 1\n    return b\n\n\nimport c')
+    assert statements(tree) == ["b = 1", "return b"]

@@ -120,11 +120,3 @@ def test_zones_are_written(tmp_path):
     frame["time"] = pd.to_datetime(frame["time"]).dt.tz_localize("UTC").dt.strftime("%Y-%m-%dT%H:%MZ")
     model = fit(tmp_path, frame, timezone="Europe/Berlin")
     assert run("forecast", model, "--horizon", 1).stdout.splitlines()[1].startswith("2024-01-22 01:00+01:00,")
-
-
-def test_files_of_before_are_told(tmp_path):
-    """A model that does not know how its times go on says so."""
-    table = TableModel("demand", calendar={"time": ["day"]}, errors="independent", n_components=21).fit(make_table())
-    table.timeline_ = None
-    table.save(tmp_path / "old.npz")
-    assert_fails(run("forecast", tmp_path / "old.npz", "--horizon", 2), "fit it again")

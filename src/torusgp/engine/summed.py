@@ -305,20 +305,15 @@ class SummedStatistics:
 
     def empty(self):
         """Statistics of no rows, otherwise like these."""
-        return type(self)(
-            self.index_set,
-            self.period,
-            n_outputs=self.n_outputs,
-            n_plain=self.n_plain,
-            backend=self.backend,
-            tolerance=self.tolerance,
-            n_threads=self.n_threads,
-            device=self.device,
-            precision=self.precision,
-            marginals=None if self.marginals is None else self.marginals.empty(),
-            sharing=self.sharing,
-            partials=None if self.derivatives is None else self.derivatives.partials,
-        )
+        partials = None if self.derivatives is None else self.derivatives.partials
+        own = {"n_outputs": self.n_outputs, "sharing": self.sharing, "partials": partials}
+        return type(self)(self.index_set, self.period, **own, **self._options())
+
+    def _options(self):
+        """Options that sums of other frequencies and targets have, too."""
+        names = ("n_plain", "backend", "tolerance", "n_threads", "device", "precision")
+        marginals = None if self.marginals is None else self.marginals.empty()
+        return {name: getattr(self, name) for name in names} | {"marginals": marginals}
 
     def __repr__(self):
         return (

@@ -108,20 +108,8 @@ class WorkingStatistics(SufficientStatistics):
 
     def like(self, index_set: Any, period: Any, n_outputs: int) -> WorkingStatistics:
         """Statistics of no rows on other frequencies."""
-        return WorkingStatistics(
-            index_set,
-            period,
-            n_outputs=n_outputs,
-            n_plain=self.n_plain,
-            backend=self.backend,
-            tolerance=self.tolerance,
-            n_threads=self.n_threads,
-            device=self.device,
-            precision=self.precision,
-            marginals=None if self.marginals is None else self.marginals.empty(),
-            offset=self.offset,
-            units=self.units,
-        )
+        options = {"n_outputs": n_outputs} | self._options()
+        return WorkingStatistics(index_set, period, offset=self.offset, units=self.units, **options)
 
     def to_archive(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Content for :mod:`torusgp.storage.archives`."""

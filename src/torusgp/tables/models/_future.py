@@ -86,8 +86,6 @@ def _timeline(table):
             f"Nothing orders the rows, so nothing comes after them: name the column of times ({word('time', 'date')}) "
             "and fit again, or predict the rows of a table."
         )
-    if table.timeline_ is None:
-        raise TableError("The model was written before forecasts could be made from it: fit it again.")
     return table.timeline_
 
 

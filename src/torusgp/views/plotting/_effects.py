@@ -1,10 +1,8 @@
 """Effects of one dimension of a regressor, or of two together, averaged over the others."""
 
-import numpy as np
-
 from torusgp.views.analysis import effect
-from torusgp.views.plotting._base import name_function, new_axes, to_regressor
-from torusgp.views.plotting._functions import draw_function, draw_map, map_styles, set_axis
+from torusgp.views.plotting._base import name_function, to_regressor
+from torusgp.views.plotting._functions import axes_of_function, draw_function, draw_map, map_styles, set_axis
 
 
 class EffectDisplay:
@@ -111,11 +109,7 @@ class EffectDisplay:
         """
         is_line = len(self.grid) == 1
         size = (6.4, 4.0) if is_line else (10.4, 4.2)
-        ax = new_axes(ax, 1, 1 if is_line else 2, figsize=size)
-        axes = np.atleast_1d(ax)
-        if axes.shape not in (((1,),) if is_line else ((1,), (2,))):
-            wanted = "one axes" if is_line else "one axes or two"
-            raise ValueError(f"ax must be {wanted}, got an array of shape {axes.shape}.")
+        axes = axes_of_function(ax, is_line, size)
         if is_line:
             self._plot_line(axes[0], coverage, kwargs)
         else:

@@ -3,9 +3,18 @@
 import numpy as np
 from scipy.special import ndtri
 
-from torusgp.views.plotting._base import OKABE_ITO
+from torusgp.views.plotting._base import OKABE_ITO, new_axes
 
 _MOST_LEVELS = 12  # of a category, whose names stand upright; more are turned
+
+
+def axes_of_function(ax, is_line, size):
+    """Axes of a new figure or those given: one for a line, one or two for maps."""
+    axes = np.atleast_1d(new_axes(ax, 1, 1 if is_line else 2, figsize=size))
+    if axes.shape not in (((1,),) if is_line else ((1,), (2,))):
+        wanted = "one axes" if is_line else "one axes or two"
+        raise ValueError(f"ax must be {wanted}, got an array of shape {axes.shape}.")
+    return axes
 
 
 def draw_function(ax, grid, kind, mean, std, coverage, options):

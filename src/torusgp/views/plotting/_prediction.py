@@ -7,7 +7,8 @@ from scipy.special import ndtri
 
 from torusgp.checks import check_count, check_share, to_floats
 from torusgp.estimators.regressor import TorusGPRegressor
-from torusgp.views.plotting._base import OKABE_ITO, new_axes, to_regressor, to_rows
+from torusgp.views.plotting._base import OKABE_ITO, to_regressor, to_rows
+from torusgp.views.plotting._functions import axes_of_function
 
 _MOST_MARKERS = 1000  # observations drawn on a map; more would hide it
 
@@ -177,11 +178,7 @@ class PredictionDisplay:
         """
         is_line = len(self.grid) == 1
         size = (6.4, 4.0) if is_line else (9.6, 3.9)
-        ax = new_axes(ax, 1, 1 if is_line else 2, figsize=size)
-        axes = np.atleast_1d(ax)
-        if axes.shape not in (((1,),) if is_line else ((1,), (2,))):
-            wanted = "one axes" if is_line else "one axes or two"
-            raise ValueError(f"ax must be {wanted}, got an array of shape {axes.shape}.")
+        axes = axes_of_function(ax, is_line, size)
         if is_line:
             self._plot_line(axes[0], kwargs)
         else:
