@@ -3,7 +3,7 @@ import warnings
 import numpy as np
 import pytest
 
-from torusgp.cli._console import describe_cell, errors_told, fail, print_json, progress_line
+from torusgp.cli._console import describe_cell, exit_on_error, fail, print_json, progress_line
 from torusgp.engine.backends import TooLargeError
 
 
@@ -25,7 +25,7 @@ def test_an_error_is_one_line(capsys):
     ids=["value", "file", "import", "unexpected"],
 )
 def test_errors_have_exit_codes(error, code, line, capsys):
-    with pytest.raises(SystemExit) as exit_, errors_told():
+    with pytest.raises(SystemExit) as exit_, exit_on_error():
         raise error
     assert exit_.value.code == code
     assert capsys.readouterr().err == line
@@ -34,7 +34,7 @@ def test_errors_have_exit_codes(error, code, line, capsys):
 def test_errors_of_usage_are_left_to_the_application():
     import click
 
-    with pytest.raises(click.BadParameter), errors_told():
+    with pytest.raises(click.BadParameter), exit_on_error():
         raise click.BadParameter("no such thing")
 
 
@@ -72,7 +72,7 @@ def test_control_characters_are_spelt_out(capsys):
 
 
 def test_too_large_a_model_is_expected(capsys):
-    with pytest.raises(SystemExit) as ended, errors_told():
+    with pytest.raises(SystemExit) as ended, exit_on_error():
         raise TooLargeError("give fewer columns")
     assert ended.value.code == 2
     assert capsys.readouterr().err == "Error: give fewer columns\n"

@@ -131,7 +131,7 @@ class _Term:
 
 
 def _mass_within(constants, limit):
-    """Sum of the product coefficients with at most so many non-zero entries, from those of order zero on each axis."""
+    """Sum of the product coefficients with at most n non-zero entries, from those of order zero on each axis."""
     by_order = [1.0] + [0.0] * limit
     for constant in constants:
         by_order = [

@@ -322,7 +322,7 @@ def _dimension(kernel):
 
 
 def _largest_coefficients(kernel, n_components, dimension):
-    """Frequencies of so many components, or for "auto" of enough."""
+    """Frequencies of n components, or for "auto" of enough."""
     if n_components != "auto":
         return adaptive(kernel, n_components, dimension=dimension)
     most = adaptive(kernel, _MOST_COLUMNS, dimension=dimension)

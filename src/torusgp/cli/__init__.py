@@ -1,6 +1,6 @@
 """The command ``torusgp``, one file for each subcommand.
 
-Typer and rich are imported when the command runs, so that their absence is told in one line, and the file of a
+Typer and rich are imported when the command runs, so that their absence gives an error of one line, and the file of a
 subcommand when that is called, so that help comes at once. The work of a subcommand is a function that knows nothing
 of them: it returns what it found, and the subcommand prints it.
 """

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from torusgp.cli._console import errors_told, print_json, printable, progress_line
+from torusgp.cli._console import exit_on_error, print_json, printable, progress_line
 from torusgp.cli._forecast import written_times
 from torusgp.cli._model_options import takes_model
 from torusgp.cli._options import Debug, Json, check_output, output_option
@@ -61,7 +61,7 @@ def command(
     as_json: Json = False,
     debug: Debug = False,
 ):
-    with errors_told(debug), command_words():
+    with exit_on_error(debug), command_words():
         model = make_model()
         with progress_line("reading") as report:
             model.set_params(verbose=report)

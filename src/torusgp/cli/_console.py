@@ -64,7 +64,7 @@ def _add_missing_libraries(text):
 
 
 @contextmanager
-def errors_told(debug=False):
+def exit_on_error(debug=False):
     """Turn errors into one line and an exit code: 2 for what a user can mend, 1 for what nobody expected."""
     try:
         yield

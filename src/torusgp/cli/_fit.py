@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from torusgp.cli._console import errors_told, print_json, progress_line
+from torusgp.cli._console import exit_on_error, print_json, progress_line
 from torusgp.cli._model_options import takes_model
 from torusgp.cli._options import (
     Debug,
@@ -58,7 +58,7 @@ or --time), else a random fifth, in which rows of equal inputs stay together. Th
 model that had not seen them; afterwards the model is fitted to all rows, unless --no-refit is given.
 
 Where time orders the rows, their errors are usually autocorrelated, like weather that lasts for days: slow effects are
-then known less well than so many rows suggest. It is estimated from blocks of rows left out and taken into account;
+then known less well than their number suggests. It is estimated from blocks of rows left out and taken into account;
 --errors independent takes rows for independent. Log evidences of two models compare on the same rows; scores of rows
 held out compare in any case.
 
@@ -114,7 +114,7 @@ def command(
     as_json: Json = False,
     debug: Debug = False,
 ):
-    with errors_told(debug), command_words():
+    with exit_on_error(debug), command_words():
         model = make_model()
         place = beside(data, "-model.npz") if output is None else output
         fitted = model if by is None else PanelModel(model, by)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from torusgp.cli._console import errors_told, progress_line
+from torusgp.cli._console import exit_on_error, progress_line
 from torusgp.cli._options import (
     DateFormat,
     Debug,
@@ -70,7 +70,7 @@ def command(
     as_json: Json = False,
     debug: Debug = False,
 ):
-    with errors_told(debug), command_words():
+    with exit_on_error(debug), command_words():
         levels = split_list(quantiles, "--quantiles")
         with progress_line("reading"):
             result, to_text, facts = forecast_file(

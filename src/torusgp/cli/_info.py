@@ -6,7 +6,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from torusgp.cli._console import errors_told, print_json, printable
+from torusgp.cli._console import exit_on_error, print_json, printable
 from torusgp.cli._options import Debug, Json
 from torusgp.cli._summary import print_levels, print_summary
 from torusgp.estimators.regressor import TorusGPRegressor
@@ -27,7 +27,7 @@ def command(
     as_json: Json = False,
     debug: Debug = False,
 ):
-    with errors_told(debug):
+    with exit_on_error(debug):
         content = file_info(model)
         if as_json:
             print_json({"model": str(model), **content})

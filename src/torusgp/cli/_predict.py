@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from torusgp.cli._console import errors_told, print_json, printable, progress_line
+from torusgp.cli._console import exit_on_error, print_json, printable, progress_line
 from torusgp.cli._options import (
     DateFormat,
     Debug,
@@ -61,7 +61,7 @@ def command(
     as_json: Json = False,
     debug: Debug = False,
 ):
-    with errors_told(debug), command_words():
+    with exit_on_error(debug), command_words():
         with progress_line("reading"):
             result, scores, to_text = predict_file(
                 model,
@@ -82,8 +82,8 @@ def command(
         if output is not None and not as_json:
             if scores is not None and "rmse" not in scores:
                 print(f"Compared with the target in {data}:")
-                told = {level: one["r2"] for level, one in scores.items()}
-                print(printable("\n".join(f"  R2 {r2:.4f}  {level}" for level, r2 in told.items() if r2 is not None)))
+                shown = {level: one["r2"] for level, one in scores.items()}
+                print(printable("\n".join(f"  R2 {r2:.4f}  {level}" for level, r2 in shown.items() if r2 is not None)))
             elif scores is not None:
                 facts = [f"  {name:16}{value}" for name, value in score_facts(scores).items()]
                 print("\n".join([f"Compared with the target in {data}:", *facts]))
@@ -125,8 +125,8 @@ def predict_file(
         if not output.name.lower().endswith(_ENDINGS):
             raise ValueError(f"Cannot write {output}: its name has to end in {', '.join(_ENDINGS)}.")
         check_output(output, path, model)
-    told = {"decimal": decimal, "date_format": date_format, "missing": missing, "drop_missing": drop_missing}
-    fitted = load_tables(model).read_as(**told)
+    options = {"decimal": decimal, "date_format": date_format, "missing": missing, "drop_missing": drop_missing}
+    fitted = load_tables(model).read_as(**options)
     template = getattr(fitted, "model", fitted)
     frame = read_table(path, template.missing)
     result = to_shown_digits(fitted.predict(frame, quantiles, source=path)).add_prefix(prefix)

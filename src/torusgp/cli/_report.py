@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from torusgp.cli._console import errors_told, print_json, printable, progress_line
+from torusgp.cli._console import exit_on_error, print_json, printable, progress_line
 from torusgp.cli._options import (
     DateFormat,
     Debug,
@@ -51,7 +51,7 @@ def command(
     as_json: Json = False,
     debug: Debug = False,
 ):
-    with errors_told(debug), command_words():
+    with exit_on_error(debug), command_words():
         place = beside(model, "-report.html") if output is None else output
         with progress_line("drawing"):
             found = report_file(

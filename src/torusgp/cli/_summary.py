@@ -41,11 +41,11 @@ def print_levels(summary, facts):
         table.add_column(name, justify="right")
     for level, one in summary["levels"].items():
         scores = one["holdout"]
-        told = ["", "", ""]
+        shown = ["", "", ""]
         if scores is not None:
             r2 = "not known" if scores["r2"] is None else f"{scores['r2']:.4f}"
-            told = [number(scores["rmse"]), r2, percent(scores["coverage"])]
-        table.add_row(_text(level), number(one["rows"]["fitted"]), *told)
+            shown = [number(scores["rmse"]), r2, percent(scores["coverage"])]
+        table.add_row(_text(level), number(one["rows"]["fitted"]), *shown)
     console = Console()
     console.print(table)
     console.print()

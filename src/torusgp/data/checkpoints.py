@@ -23,7 +23,7 @@ except ImportError:  # Windows has no such locks
     fcntl = None  # type: ignore[assignment]
 
 _KIND, _LAYOUT = "Checkpoint", 3
-_PATIENCE = 20  # writing takes at most one in so many seconds
+_PATIENCE = 20  # writing takes at most one in this number of seconds
 _ADVICE = "Delete that file to start anew, or name another one."
 
 

@@ -86,7 +86,7 @@ class Moments:
     square : float
         The quadratic form of the moments in their density if they were noise alone.
     n_values : float
-        How many values it sums over: so many show how large the noise is.
+        Number of values that it sums over, which show how large the noise is.
     """
 
     precision: Array

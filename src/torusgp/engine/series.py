@@ -52,7 +52,7 @@ class TimeGrid:
     def of(cls, times: Array, longest: int = 0, step: float | None = None) -> TimeGrid:
         """Grid of sorted times, of a given step or one that suits them.
 
-        Gaps that no correlation reaches across are shortened: to so many cells, or a share of the number of rows.
+        Gaps that no correlation reaches across are shortened: to this number of cells, or a share of that of rows.
         """
         gaps = np.diff(times)
         positive = gaps[gaps > 0]
@@ -88,7 +88,7 @@ class TimeGrid:
         return TimeGrid(cells - cells[0], self.step, self.is_regular)
 
     def laid(self, vectors: Array, size: int) -> Array:
-        """Sums over the rows of each cell, of so many cells, of vectors (n_samples, n_vectors)."""
+        """Sums over the rows of each of ``size`` cells of vectors (n_samples, n_vectors)."""
         result = np.zeros((size, vectors.shape[1]))
         if self.is_regular:
             result[self.cells] = vectors
@@ -196,7 +196,7 @@ class Autocovariance:
         return not self.is_white and _SEVERAL * self.correlation_time > self.n_lags
 
     def relative_variance(self, n_rows: int) -> float:
-        """Variance of an estimated spectrum from so many rows, relative to its square."""
+        """Variance of a spectrum estimated from n rows, relative to its square."""
         return float(2 * np.sum(parzen(self.n_lags) ** 2) - 1) / n_rows
 
     def scaled(self, factor: float) -> Autocovariance:
@@ -250,7 +250,7 @@ class Autocovariance:
             np.multiply(waves.imag, root, out=vectors[n_waves : 2 * n_waves, some])
 
     def power(self, size: int) -> Array:
-        """Spectrum of the noise of cells on a circle of so many of them."""
+        """Spectrum of the noise of cells on a circle of n of them."""
         return np.maximum(_power(self.values, size), 0.0)
 
     @cached_property
@@ -285,7 +285,7 @@ def _is_step(turns: Array, off: float) -> bool:
 
 
 def longest_lag(n_rows: int) -> int:
-    """Cells over which so many rows may show a correlation."""
+    """Cells over which n rows may show a correlation."""
     return max(2, int(np.ceil(_LONGEST * n_rows)))
 
 
@@ -334,7 +334,7 @@ def _positive(values: Array, n_cells: int) -> Array:
 
 
 def _power(values: Array, size: int) -> Array:
-    """Transform of autocovariances on a circle of so many cells."""
+    """Transform of autocovariances on a circle of n cells."""
     around = np.zeros(size)
     around[: len(values)] = values
     if len(values) > 1:

@@ -41,7 +41,7 @@ class BayesianFeatureRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         What is learned by maximising the evidence. It may also hold "length_scale" and "period", of a transformer with
         the methods of :class:`WarpedFourierFeatures`; a period is learned from where it is given.
     max_samples : int, default=5000
-        Length scales and periods are learned on at most so many rows, chosen at random.
+        Length scales and periods are learned on at most this number of rows, chosen at random.
     intercept : bool, default=True
         Whether there is a constant beside the features, with a broad prior around the mean of the targets; see
         :class:`TorusGPRegressor`.

@@ -223,7 +223,7 @@ def _kernel_of(model: Model) -> TorusKernel:
 
 
 def _make_set(estimator: Any, kernel: TorusKernel, model: Model) -> IndexSet:
-    """The set itself, or the one of that name with at most so many components."""
+    """The set itself, or the one of that name with at most n components."""
     asked, dimension, weights = estimator.index_set, model.torus.dimension, estimator.weights
     check_index_set(asked)
     if isinstance(asked, IndexSet):

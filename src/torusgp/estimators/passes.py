@@ -14,7 +14,7 @@ from torusgp.data.sources import Source, as_source
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.estimators.layouts import MARGIN, lay_out, named_inputs
 from torusgp.estimators.regressor_files import describe, restore_inputs, same_parameters
-from torusgp.estimators.repeated_passes import fit_blocks_again, fit_source_again
+from torusgp.estimators.repeated_passes import fit_blocks_multipass, fit_source_multipass
 from torusgp.estimators.settings import make_fitter, make_settings
 from torusgp.estimators.validation import ObservedGradient, lay_gradient_rows
 from torusgp.fitting.files import check_fit, check_outcome, outcome_from_archive, outcome_to_archive
@@ -33,7 +33,7 @@ def fit_stream(
     gradient = _gradient_source(model, X, observed)
     likelihood = check_likelihood(model.likelihood)
     if likelihood.needs_passes:
-        return fit_source_again(model, X, y, sample_weight, noise_scale, checkpoint)
+        return fit_source_multipass(model, X, y, sample_weight, noise_scale, checkpoint)
     if likelihood.name != "normal":
         raise ValueError(
             f"likelihood={likelihood.name!r} needs rows in memory: give a source of logarithms, or arrays."
@@ -124,7 +124,7 @@ def fit_blocks(
     blocks = Blocks(X, y, sample_weight, noise_scale, named_inputs(model))
     model.forget()
     if likelihood.needs_passes:
-        return fit_blocks_again(model, blocks)
+        return fit_blocks_multipass(model, blocks)
     gradient = _gradient_source(model, X, observed)
     slopes = None if gradient is None else gradient.sample(SAMPLE_ROWS)
     sample = blocks.sample(SAMPLE_ROWS)

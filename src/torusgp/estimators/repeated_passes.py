@@ -23,7 +23,7 @@ from torusgp.storage.files import check_places
 _KIND, _LAYOUT = "RepeatedPasses", 2
 
 
-def fit_source_again(model: Any, X: Any, y: Any, sample_weight: Any, scale: Any, checkpoint: Any) -> Any:
+def fit_source_multipass(model: Any, X: Any, y: Any, sample_weight: Any, scale: Any, checkpoint: Any) -> Any:
     """Fit a model whose likelihood reads the rows of a source several times; see :meth:`TorusGPRegressor.fit`."""
     likelihood = check_likelihood(model.likelihood)
     if isinstance(X, Iterator):
@@ -61,7 +61,7 @@ def _fit_source(model: Any, source: Source, likelihood: Any, checkpoint: Any) ->
     return model
 
 
-def fit_blocks_again(model: Any, blocks: Blocks) -> Any:
+def fit_blocks_multipass(model: Any, blocks: Blocks) -> Any:
     """The same for a Dask collection."""
     likelihood = check_likelihood(model.likelihood)
     sample = blocks.sample(SAMPLE_ROWS)

@@ -131,7 +131,7 @@ def make_fitter(estimator: Any, model: Model, learns_set: bool = False) -> Fitte
 
 
 def _interacts_widely(model: Model, settings: Settings, likelihood: Likelihood) -> bool:
-    """True if so many axes of given periods interact that the data choose frequencies better than the prior does."""
+    """True if more axes of given periods interact than the prior can choose frequencies for: the data choose better."""
     orders = [min(len(term.axes), term.max_interaction or len(term.axes)) for term in model.terms]
     is_given = not (model.moving.any() or np.isnan(model.period).any())
     learned = LEARNABLE[:2] if likelihood.needs_passes else LEARNABLE[:3]  # the noise is of the likelihood, or learned

@@ -335,7 +335,7 @@ class Product(Expression):
     variance_bounds : pair of float or "fixed", optional
         Bounds of the learned variance; by default wide multiples of the variance of the targets.
     max_interaction : int, optional
-        Keep only interactions of so many axes, see :class:`torusgp.TorusKernel`.
+        Keep only interactions of at most this number of axes, see :class:`torusgp.TorusKernel`.
     name : str, optional
         What the term is called in results, by default its axes.
     """
@@ -372,7 +372,7 @@ class Product(Expression):
         return (self,)
 
     def limited(self, max_interaction: int) -> Product:
-        """The same product with interactions of at most so many axes: the ANOVA kernel of that order."""
+        """The same product with interactions of at most n axes: the ANOVA kernel of that order."""
         return replace(self, max_interaction=max_interaction)
 
     def named(self, name: str) -> Product:

@@ -131,7 +131,7 @@ class Patterns:
         return [np.arange(end - 2 * size, end) + 1 for end, size in zip(ends, self.sizes, strict=True)]
 
     def best(self, values: NDArray[np.float64], n_frequencies: int, least: float = 0.0) -> Patterns:
-        """Those of the highest values above a least one, with at most so many frequencies."""
+        """Those of the highest values above a least one, with at most n frequencies."""
         order = np.argsort(-values, kind="stable")
         order = order[values[order] > least]
         return self.take(order[np.cumsum(self.sizes[order]) <= n_frequencies])

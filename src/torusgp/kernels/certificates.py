@@ -35,7 +35,7 @@ def mass_by_order(at_zero, beyond_zero):
 
 
 def mass_without_each(at_zero, beyond_zero, order):
-    """Mass of all dimensions but one, with so many non-zero entries, for each dimension that is left out.
+    """Mass of all dimensions but one, with n non-zero entries, for each dimension that is left out.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 _ON_GRID = 0.02  # of a step: rounding of coordinates that were printed
 _ROUNDING = 1e-12  # of the extent: rounding of coordinates that were computed
-_MOST_POSITIONS = 2000  # that are told apart by no more frequencies than a set holds
+_MOST_POSITIONS = 2000  # that are distinguished by no more frequencies than a set holds
 
 
 def grid_step(values: NDArray[np.float64]) -> float:

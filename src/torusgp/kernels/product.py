@@ -357,7 +357,7 @@ def to_phases(X, period):
 
 
 def check_turns(X, period):
-    """Raise if inputs lie so many periods from zero that rounding has taken their phases."""
+    """Raise if inputs lie so far from zero that rounding has taken their phases."""
     largest = max(X.max(initial=0.0), -X.min(initial=0.0))
     smallest = np.min(np.linalg.norm(period, axis=-1) if np.ndim(period) == 2 else period)
     if largest > _MOST_TURNS * smallest:  # with the others it need not be, so a closer look follows

@@ -97,7 +97,7 @@ class SumKernel:
         )
 
     def largest(self, n_components: int) -> IndexSet:
-        """The set of the largest coefficients of the sum with at most so many components.
+        """The set of the largest coefficients of the sum with at most n components.
 
         Of a category all frequencies but zero are in or out together, for every frequency of the other axes: otherwise
         the kernel would depend on the order of the levels.

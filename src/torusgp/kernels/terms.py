@@ -40,7 +40,7 @@ class TermFactor:
     tolerance : float, optional
         Largest error by the circle of a line being finite.
     positions : int, default=0
-        If not zero, the factor is a function of so many evenly spaced positions on its circle.
+        If not zero, the factor is a function of this number of evenly spaced positions on its circle.
     """
 
     axes: tuple[int, ...]

@@ -147,7 +147,7 @@ class Field:
         return np.asarray(self.fitted.posterior.whiten(functionals, self.output))
 
     def sizes(self, resolution: float, most: int) -> tuple[int, ...]:
-        """Sizes of a grid with so many points for each oscillation of the mean, at most so many in all."""
+        """Sizes of a grid with the given points for each oscillation of the mean, and a largest number in all."""
         power = self._waves.shape[1]
         amplitude = np.append(self.weights[0] ** 2, self.weights[1 : 2 * power - 1 : 2] ** 2)
         amplitude[1:] += self.weights[2 : 2 * power - 1 : 2] ** 2

@@ -92,7 +92,7 @@ class StationaryPoints(Sequence[StationaryPoint]):
         return "\n".join(map(repr, self._points)) or "<no stationary points>"
 
     def of_index(self, index: int) -> StationaryPoints:
-        """Those with so many directions in which the function falls."""
+        """Those with n directions in which the function falls."""
         return StationaryPoints([point for point in self._points if point.index == index])
 
     @property

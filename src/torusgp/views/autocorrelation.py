@@ -29,7 +29,7 @@ def correlation_time(power: NDArray[np.float64]) -> float:
 
 
 def autocorrelation(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Correlation of values with those so many rows later, from lag 0 on, as it is defined for a series."""
+    """Correlation of values with those a lag of rows later, from lag 0 on, as it is defined for a series."""
     centred = values - values.mean()
     spectrum = np.abs(np.fft.rfft(centred, 2 * len(centred))) ** 2
     covariance = np.fft.irfft(spectrum)[: len(centred)]

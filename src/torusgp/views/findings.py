@@ -356,21 +356,21 @@ def _facts(summary, unit):
     kernel = summary["kernel"].replace("_", " ")
     facts["model"] = f"{count(summary['n_components'], 'component')}, {kernel} kernel{limited}"
     for slope in summary.get("slopes", ()):
-        told = f"{with_unit(with_error(slope['slope'], slope['std']), unit)} per {slope['per']}"
+        text = f"{with_unit(with_error(slope['slope'], slope['std']), unit)} per {slope['per']}"
         if slope["is_time"]:
-            facts["trend"] = f"{told}, along a line in {slope['column']} that goes on in forecasts"
+            facts["trend"] = f"{text}, along a line in {slope['column']} that goes on in forecasts"
         else:
-            facts[f"slope of {slope['column']}"] = told
+            facts[f"slope of {slope['column']}"] = text
     for place, term in enumerate(summary.get("terms", ()), 1):
-        told = _term_fact(term, summary["noise_std"], unit)
+        text = _term_fact(term, summary["noise_std"], unit)
         if len(term["name"]) > _LONG_NAME:  # it would leave no room for the facts
-            facts[f"term {place}"] = f"{term['name']}: {told}"
+            facts[f"term {place}"] = f"{term['name']}: {text}"
         else:
-            facts[term["name"]] = told
+            facts[term["name"]] = text
     size = summary.get("slow_change_std")
     if size is not None and size > _NOTICEABLE * summary["noise_std"]:
-        told = f"standard deviation {quantity(size, unit)} over the rows"
-        facts["slow change"] = f"{told}, beside the period; part of predictions"
+        text = f"standard deviation {quantity(size, unit)} over the rows"
+        facts["slow change"] = f"{text}, beside the period; part of predictions"
     others = summary.get("terms") or summary.get("slopes")
     function = "what repeats" if others and summary.get("is_seasonal", True) else "function"
     facts[function] = f"varies by {quantity(summary['function_std'], unit, 4)} (standard deviation)"
@@ -437,5 +437,5 @@ def _term_fact(term, noise_std, unit):
         with_error(one["value"], one["std"]) + (f" ({one['axis']})" if len(term["length_scales"]) > 1 else "")
         for one in term["length_scales"]
     ]
-    told = f"varies by {quantity(term['std'], unit, 4)} over the rows (standard deviation)"
-    return f"{told}, length scale {', '.join(scales)}" if scales else told
+    text = f"varies by {quantity(term['std'], unit, 4)} over the rows (standard deviation)"
+    return f"{text}, length scale {', '.join(scales)}" if scales else text

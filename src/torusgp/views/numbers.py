@@ -8,7 +8,7 @@ TIMES = "\N{MULTIPLICATION SIGN}"
 
 
 def number(value, digits=4):
-    """A number with so many significant digits; whole digits are never dropped below a million.
+    """A number with the given significant digits; whole digits are never dropped below a million.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def signed(value, digits=3):
 
 
 def percent(share, digits=1):
-    """A share in per cent, or as less than what so many digits after the point show.
+    """A share in per cent, or as less than what the digits after the point show.
 
     Examples
     --------

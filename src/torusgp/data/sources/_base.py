@@ -32,7 +32,7 @@ class Source(ABC):
 
     @abstractmethod
     def sample(self, n_rows):
-        """Some rows, as one chunk: up to about so many, from all over the source where that can be had."""
+        """Some rows, as one chunk: up to about n, from all over the source where that can be had."""
 
     @abstractmethod
     def layout(self):

@@ -54,7 +54,7 @@ class ParquetSource(Source):
         self.n_outputs, self.y_ndim = len(self._columns.targets), 1 if isinstance(target, str) else 2
         try:
             self._files = list(dataset.get_fragments())
-        except ValueError as error:  # rows that a filter leaves out cannot be told from the files
+        except ValueError as error:  # rows that a filter leaves out cannot be seen in the files
             raise SourceError(f"{name} cannot be read file by file: {one_line(error)}") from error
         self._stamps = [_stamp(file) for file in self._files]
         self._keys = [pyarrow.dataset.get_partition_keys(file.partition_expression) for file in self._files]
@@ -138,7 +138,7 @@ class ParquetSource(Source):
         return self._columns.layout()
 
     def stamps(self, n_chunks):
-        """Rows of a chunk, and the files that the first chunks lie in; None if these cannot be told from others."""
+        """Rows of a chunk, and the files of the first chunks; None if these cannot be distinguished from others."""
         if n_chunks > len(self._places):
             return None
         stamps = self._stamps[: self._places[n_chunks - 1].file + 1] if n_chunks else []

@@ -147,7 +147,7 @@ class TextFile:
         return self._parse(dtype=str, **options)
 
     def blocks(self, n_characters: int) -> Iterator[TextFile]:
-        """The rows, so many whole records at once that their text has about this size."""
+        """The rows, whole records at a time whose text has about this size."""
         with self._errors_told(), self._rows() as file:
             lines_before = self._lines_before
             while text := file.read(n_characters):

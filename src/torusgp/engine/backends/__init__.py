@@ -42,7 +42,7 @@ TRANSFORMS = ("finufft", "type3", "blocks")  # whose passes over rows are cheap,
 _NUFFT_DIMENSIONS = 3
 _MEMORY = 2**30  # bytes that the transform's own grid may take
 _SECONDS_PER_PAIR = 3e-7  # of frequencies, whose sums and differences are listed and looked up
-_FEW_COLUMNS = 512  # up to here a core factors a matrix as fast as a device that has to be told what to do
+_FEW_COLUMNS = 512  # up to here a core factors a matrix as fast as a device that waits for commands
 
 __all__ = [
     "BACKENDS",

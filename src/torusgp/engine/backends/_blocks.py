@@ -69,7 +69,7 @@ class PlanTransforms:
 
 
 def block_costs(frequencies, n_samples, tolerance=1e-12):
-    """Seconds of the sums of so many rows by moments of cells, if Numba is there, and by FINUFFT; and of the rest.
+    """Seconds of the sums of n rows by moments of cells, if Numba is there, and by FINUFFT; and of the rest.
 
     The keys are "cells" and "plans".
     """

@@ -12,7 +12,7 @@ from torusgp.engine.basis import ColumnPlan, columns
 from torusgp.kernels.product import to_phases
 
 _CHUNK_BYTES = 2**23  # columns of a chunk of rows, which a cache of the processor holds,
-_MOST_BYTES = 2**25  # or, of many columns, so many that the Gram matrix is not read and written for few rows
+_MOST_BYTES = 2**25  # or, of many columns, enough that the Gram matrix is not read and written for few rows
 _BLOCK_ENTRIES = 2**22  # entries of the Gram matrix that are gathered at once
 _FEW_FUNCTIONS = 16  # whose sums take less time than their columns
 

@@ -91,7 +91,7 @@ def _make_intrinsics(size, count):
 
 @lru_cache(maxsize=32)
 def make_loops(size, count):
-    """Loops for so many powers of the first and of the second coordinate, compiled for them: vectors stay in registers.
+    """Loops compiled for these numbers of powers of the first and second coordinate: vectors stay in registers.
 
     The first adds to the sums (n_cells, count, size), the second adds the values of such polynomials to a result;
     ``first`` are the local coordinates of another axis.

@@ -21,7 +21,7 @@ _ROOT = Path("/")
 
 
 class TooLargeError(MemoryError):
-    """A regression with so many components does not fit into memory."""
+    """A regression with this number of components does not fit into memory."""
 
 
 @dataclass(frozen=True)

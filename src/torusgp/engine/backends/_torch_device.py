@@ -1,6 +1,7 @@
 """PyTorch, its devices, precisions and columns, for sums, predictions and linear algebra.
 
-PyTorch is an extra. This module can be imported without it; whoever asks for a device is then told how to install it.
+PyTorch is an extra. This module can be imported without it; asking for a device then raises an error that
+says how to install it.
 """
 
 import importlib
@@ -123,7 +124,7 @@ class DeviceColumns:
         self.device = device
 
     def workspace(self, n_rows):
-        """Memory for angles and columns of so many rows, to be passed to :meth:`evaluate`."""
+        """Memory for angles and columns of n rows, to be passed to :meth:`evaluate`."""
         options = {"dtype": torch.float64, "device": self.device}
         return torch.empty((n_rows, self.width // 2), **options), torch.empty((n_rows, self.width), **options)
 

@@ -153,7 +153,7 @@ class _CoefficientBall(Ball):
         return costs.sum(axis=1)
 
     def enough_members(self, n_pairs):
-        """Non-zero vectors by rising weight, with at least ``n_pairs`` pairs if so many have a coefficient."""
+        """Non-zero vectors by rising weight, with at least ``n_pairs`` pairs if there are that many."""
         budget = 2 * n_pairs + 1
         allowed = 4 * budget + 4096
         lower, upper = sum(min(0.0, table[0].min(initial=0.0)) for table in self._axis_tables) - 1, 1.0

@@ -29,7 +29,7 @@ def check_index_set(index_set, more=()):
 
 
 def named_set(name, dimension, n_components, *, weights=1.0, max_interaction=None):
-    """The largest set of this name with at most so many components.
+    """The largest set of this name with at most n components.
 
     Parameters
     ----------

@@ -217,8 +217,8 @@ def _part(subject: Subject, dimension: int) -> dict[str, Any]:
         for i in (int(mean.argmin()), int(mean.argmax()))
     )
     share = subject.share.get((dimension,))
-    told = "" if share is None or len(subject.dimensions) == 1 else f" {percent(share, 0)} of what varies."
-    caption = f"From {low} to {high}.{told}"
+    of_share = "" if share is None or len(subject.dimensions) == 1 else f" {percent(share, 0)} of what varies."
+    caption = f"From {low} to {high}.{of_share}"
     if axis.kind == "category" or subject.has_days(dimension):
         labels = axis.labels if axis.kind == "category" else WEEKDAYS
         return bars(labels, (mean, mean - _HALF * std, mean + _HALF * std), of, caption, title=axis.name)
