@@ -36,6 +36,8 @@ NEEDED = {
     "cell": [[7.0, 0.0], [1.0, 9.0]],
     "period": 7.0,
     "modulus": 3,
+    "family": spectra.Heat(),
+    "positions": 24,
     "function": np.cos,
     "y_true": np.zeros(3),
     "y_mean": np.zeros(3),

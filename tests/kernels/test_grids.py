@@ -50,3 +50,9 @@ def test_positions_on_a_circle_depend_on_neither_unit_nor_origin(unit, origin):
     assert circle_positions(days, step, 7 * unit) == 7
     assert circle_positions(days, step, 365.25 * unit) == 0
     assert circle_positions(days + unit * np.random.default_rng(1).uniform(0, 0.5, 100), step, 7 * unit) == 0
+
+
+@pytest.mark.parametrize(("family", "positions"), [(Heat("cartesian"), 5), ("heat", 5), (Heat(), 0), (Heat(), "5")])
+def test_wrong_arguments_of_a_folded_family(family, positions):
+    with pytest.raises(ValueError, match=r"family must be a Spectrum|positions must be a positive integer"):
+        Folded(family, positions)

@@ -6,6 +6,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import logsumexp
 
+from torusgp.checks import check_count
 from torusgp.kernels.spectra._base import Spectrum, check_frequency, check_positive
 
 _ORDERS = 512  # up to which aliases are summed one by one; beyond, coefficients hardly differ between positions
@@ -42,6 +43,9 @@ class Folded(Spectrum):
     has_both_at_once = True
 
     def __post_init__(self):
+        if not isinstance(self.family, Spectrum) or self.family.metric == "cartesian":
+            raise ValueError(f"family must be a Spectrum with metric='phase', got {self.family!r}.")
+        check_count(self.positions, "positions")
         object.__setattr__(self, "monotone", self.family.monotone)
 
     def log_coefficients(self, frequency, length_scale):
