@@ -64,7 +64,9 @@ def private_names_of_others(tree, own):
 
 
 def test_modules_are_short():
-    lengths = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in modules()}
+    """But for tables, where each module is one noun."""
+    others = [path for path in modules() if path.parent != SOURCE / "tables"]
+    lengths = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in others}
     assert not {name: length for name, length in lengths.items() if length > 500}
 
 

@@ -15,7 +15,7 @@ from torusgp.images.lattices import find_lattice
 from torusgp.kernels import index_sets, spectra
 from torusgp.kernels.axes import Category, Circle, Lattice, Line, Slope
 from torusgp.kernels.kernel import TorusKernel
-from torusgp.tables.calendar import CalendarPhases
+from torusgp.tables.clock import CalendarPhases
 from torusgp.tables.models import PanelModel, TableModel
 from torusgp.views import analysis, plotting
 from torusgp.views.metrics import mean_negative_log_loss, mean_negative_log_loss_scorer

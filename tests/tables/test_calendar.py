@@ -24,8 +24,7 @@ from sklearn.utils import estimator_checks
 from torusgp import IndexSetFourierFeatures, TorusGPRegressor, find_period
 from torusgp.data.datasets import load_electricity_demand
 from torusgp.data.datasets._sources import DATA_FOLDER
-from torusgp.tables.calendar import CalendarPhases, cycle_of
-from torusgp.tables.times import UnreadableTimeError, read_times, to_timezone
+from torusgp.tables.clock import CalendarPhases, UnreadableTimeError, cycle_of, read_times, to_timezone
 
 CYCLES = ("day", "week", "month", "year")
 PERIODS = np.array([24.0, 7.0, 30.4375, 365.25])

@@ -12,17 +12,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from torusgp import TableModel
-from torusgp.tables.calendar import CalendarPhases
-from torusgp.tables.reading import (
-    TableError,
-    complete_rows,
-    holds_numbers,
-    level_column,
-    numeric_column,
-    read_table,
-    read_without_loss,
-    time_column,
-)
+from torusgp.data.tables import TableError, complete_rows, holds_numbers, numeric_column, read_table, read_without_loss
+from torusgp.tables.clock import CalendarPhases, time_column
+from torusgp.tables.table import level_column
 
 pq = pytest.importorskip("pyarrow.parquet", reason="Parquet needs pyarrow")
 

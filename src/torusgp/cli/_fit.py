@@ -17,9 +17,10 @@ from torusgp.cli._options import (
     check_output,
 )
 from torusgp.cli._summary import print_levels, print_summary
+from torusgp.data.tables import read_table
 from torusgp.storage.files import write_together
 from torusgp.tables.models import PanelModel, command_words
-from torusgp.tables.reading import read_table, text_layout
+from torusgp.tables.table import text_layout
 
 HELP = """Fit a model to a table, to predict one of its columns from the others.
 

@@ -23,9 +23,10 @@ from torusgp.cli._options import (
     split_list,
     to_missing,
 )
+from torusgp.data.tables import TableError, read_as_written, read_table, read_without_loss
 from torusgp.storage.files import write_together
 from torusgp.tables.models import command_words, load_tables, quantile_name, to_plain
-from torusgp.tables.reading import TableError, TextLayout, read_as_written, read_table, read_without_loss, text_layout
+from torusgp.tables.table import TextLayout, text_layout
 from torusgp.views.findings import score_facts
 
 _ENDINGS = (".csv", ".csv.gz", ".parquet")

@@ -18,10 +18,10 @@ from torusgp.cli._options import (
     output_option,
     to_missing,
 )
+from torusgp.data.tables import read_table
 from torusgp.libraries import require
 from torusgp.tables.models import TableModel, command_words
 from torusgp.tables.models._page import write_page
-from torusgp.tables.reading import read_table
 
 HELP = """Write a page about a model, to open in a browser: forecast, what drives it, errors, problems.
 

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from torusgp.data.tables import TableError
 from torusgp.tables.forecasting import Horizon, Timeline
-from torusgp.tables.reading import TableError
 
 
 def series(times):

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from torusgp import TableModel
+from torusgp.data.tables import TableError
 from torusgp.tables.forecasting import Horizon
 from torusgp.tables.models import Backtest
 from torusgp.tables.models._backtesting import Fold, group_folds, make_folds
-from torusgp.tables.reading import TableError
 from torusgp.views.scores import LEVELS
 
 CALENDAR = {"time": ["day", "week"]}

@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 from torusgp import Category, Circle, Line, TableModel
+from torusgp.data.tables import TableError
 from torusgp.tables.models._choice import Options, choose_inputs
-from torusgp.tables.models._columns import MOST_LEVELS, column_kind
 from torusgp.tables.models._formula import parse_formula
-from torusgp.tables.reading import TableError
+from torusgp.tables.table import MOST_LEVELS, column_kind
 
 
 def make_frame(n_days=800, step="6h", seed=0):

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from torusgp import Category, Line, Slope, TableModel
+from torusgp.data.tables import TableError
 from torusgp.tables.models import Forecast
-from torusgp.tables.reading import TableError
 
 CALENDAR = {"time": ["day", "week"]}
 

@@ -6,8 +6,8 @@ import pytest
 from scipy.signal import lfilter
 
 from torusgp import TableModel
+from torusgp.data.tables import TableError
 from torusgp.tables.models._page import _compared
-from torusgp.tables.reading import TableError
 
 MEMORY = 0.9
 

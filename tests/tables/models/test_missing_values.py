@@ -10,7 +10,7 @@ import pytest
 from tests.cli.runner import assert_fails, run
 from torusgp import PanelModel, TableModel
 from torusgp.data.tables import read_table, without_marks
-from torusgp.tables.models._columns import column_kind
+from torusgp.tables.table import column_kind
 
 MARKS = ["NA", "None", "null", "n/a", "NULL", "nan", "N/A", "#N/A", "<NA>", "NaN", "none"]
 QUICK = ("--components", 51, "--holdout", 0)

@@ -11,12 +11,12 @@ from scipy.signal import lfilter
 from sklearn.base import clone
 
 from torusgp import Circle, Slope, TorusGPRegressor
+from torusgp.data.tables import TableError
 from torusgp.engine.basis import columns as basis_columns
+from torusgp.tables.clock import YEAR
 from torusgp.tables.models import TableModel
 from torusgp.tables.models._inputs import TableInputs
 from torusgp.tables.models._slopes import estimate_slopes
-from torusgp.tables.models._time_axis import YEAR
-from torusgp.tables.reading import TableError
 
 
 def make_noise(memory, n_rows, seed=0):

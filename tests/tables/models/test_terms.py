@@ -8,7 +8,9 @@ import pytest
 from sklearn.base import clone
 
 from torusgp import Category, Circle, Line, Slope, TorusGPRegressor
+from torusgp.data.tables import TableError
 from torusgp.kernels.axes import Product
+from torusgp.tables.clock import YEAR
 from torusgp.tables.models import TableModel
 from torusgp.tables.models._terms import (
     check_terms,
@@ -16,8 +18,6 @@ from torusgp.tables.models._terms import (
     rename_time,
     with_single_effects,
 )
-from torusgp.tables.models._time_axis import YEAR
-from torusgp.tables.reading import TableError
 
 
 def make_frame(n_days=60, seed=0):

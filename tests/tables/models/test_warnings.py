@@ -9,11 +9,11 @@ import pytest
 from tests.published_data import needs_demand
 from torusgp import Circle, Line, Slope
 from torusgp.data.datasets import load_electricity_demand
+from torusgp.data.tables import read_table
+from torusgp.tables.clock import count_turns, few_turns
 from torusgp.tables.models import TableModel
 from torusgp.tables.models._inputs import TableInputs
 from torusgp.tables.models._outliers import are_outlying
-from torusgp.tables.models._turns import count_turns, few_turns
-from torusgp.tables.reading import read_table
 
 
 def told_by(fit, *arguments, **options):

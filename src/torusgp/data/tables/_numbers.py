@@ -46,7 +46,8 @@ def numeric_column(frame, name, path, decimal=AUTO):
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from torusgp.tables.reading import read_table, time_column
+    >>> from torusgp.data.tables import read_table
+    >>> from torusgp.tables.clock import time_column
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "last.csv"
     ...     _ = path.write_text("Datum;Last\n31.01.2024 13:30;4,5\n")

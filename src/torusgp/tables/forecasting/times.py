@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.special import bdtr
 
+from torusgp.data.tables import TableError
+from torusgp.tables.clock import to_moment, to_zone, zone_name
 from torusgp.tables.forecasting.horizons import Horizon
-from torusgp.tables.reading import TableError, to_moment, to_zone, zone_name
 
 _DAY, _WEEK = 86400, 7 * 86400  # seconds
 _CYCLES = {"week": _WEEK, "day": _DAY}

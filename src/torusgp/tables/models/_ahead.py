@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from torusgp.data.tables import TableError
 from torusgp.tables.models._record import HIGH, LOW
-from torusgp.tables.reading import TableError
 
 _MOST_ROWS = 2_000  # of a forecast that is drawn and put into words
 _SHARE = 0.1  # of the rows, where none were held out

@@ -11,16 +11,17 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
+from torusgp.data.tables import TableError
 from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.fitting.noise_process import MOST_ROWS
+from torusgp.tables.clock import to_moment
 from torusgp.tables.forecasting import Horizon, Timeline
 from torusgp.tables.forecasting.backtest import Backtest, HorizonScores, horizon_groups
 from torusgp.tables.forecasting.naive import SeasonalNaive, season_steps, step_numbers
 from torusgp.tables.forecasting.quantiles import quantile_name, quantile_names
 from torusgp.tables.models._holdout import FEWEST_ROWS
 from torusgp.tables.models._predictions import Predictions, forecast_arguments, predict_rows
-from torusgp.tables.models._words import word
-from torusgp.tables.reading import TableError, to_moment
+from torusgp.tables.words import word
 from torusgp.views.scores import Scores
 
 _WORTH_A_PROCESS = 3.0  # seconds of a fit, from which on others are done by more processes

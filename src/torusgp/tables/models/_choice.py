@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from torusgp.data.tables import TableError, did_you_mean
 from torusgp.kernels.axes import Category, Circle, Expression, Factor, Line, Product, Slope
-from torusgp.tables.calendar import CYCLES, YEAR, CalendarPhases, cycle_of
-from torusgp.tables.models._columns import column_kind
+from torusgp.tables.clock import CYCLES, YEAR, CalendarPhases, TimeAxis, cycle_of, n_turns, spacing, to_timezone
 from torusgp.tables.models._formula import parse_formula
 from torusgp.tables.models._given import check_calendar, check_period, known_circles, listed_names
 from torusgp.tables.models._holidays import NAME as HOLIDAYS
@@ -25,11 +25,8 @@ from torusgp.tables.models._terms import (
     named_inputs,
     rename_time,
 )
-from torusgp.tables.models._time_axis import TimeAxis
-from torusgp.tables.models._turns import n_turns, spacing
-from torusgp.tables.models._words import word
-from torusgp.tables.reading import TableError, did_you_mean
-from torusgp.tables.times import to_timezone
+from torusgp.tables.table import column_kind
+from torusgp.tables.words import word
 
 _BY_TYPE = ("day", "week", "year")  # cycles of a column of times whose cycles nobody named
 _SLOW = (0.25, 10.0)  # bounds of the length scale of slow change, relative to the time that the rows cover

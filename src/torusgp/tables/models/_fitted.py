@@ -19,17 +19,9 @@ from torusgp.tables.models._inputs import TableInputs
 from torusgp.tables.models._page import write_page
 from torusgp.tables.models._parameters import check_reading
 from torusgp.tables.models._predictions import continues_noise, predict_rows
-from torusgp.tables.models._rows import (
-    TABLE,
-    Rows,
-    check_order,
-    find_complete,
-    numbered,
-    read_noise,
-    to_table,
-    unless_input,
-)
+from torusgp.tables.models._rows import Rows, check_order, find_complete, numbered, read_noise, to_table, unless_input
 from torusgp.tables.models._summary import summarise
+from torusgp.tables.words import TABLE
 from torusgp.views.findings import Findings
 from torusgp.views.plotting import RecordDisplay
 from torusgp.views.report._page import short_form

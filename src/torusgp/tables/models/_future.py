@@ -4,10 +4,10 @@ import warnings
 
 import numpy as np
 
+from torusgp.data.tables import TableError, place_of_row
 from torusgp.tables.forecasting import Horizon
-from torusgp.tables.models._rows import TABLE, check_order, numbered, to_table
-from torusgp.tables.models._words import word
-from torusgp.tables.reading import TableError, place_of_row
+from torusgp.tables.models._rows import check_order, numbered, to_table
+from torusgp.tables.words import TABLE, word
 
 _MATCH = 1e-6  # of a step: numbers of two tables that are the same time
 _MOST_DAYS = 5  # days that a warning names

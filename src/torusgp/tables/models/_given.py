@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from torusgp.kernels.axes import Circle
-from torusgp.tables.calendar import CalendarPhases
+from torusgp.tables.clock import CalendarPhases
 
 
 def check_calendar(calendar: Any) -> tuple[str | None, list[str] | None]:

@@ -3,8 +3,8 @@
 import numpy as np
 
 from torusgp.checks import is_real
-from torusgp.tables.models._words import word
-from torusgp.tables.reading import to_moment
+from torusgp.tables.clock import to_moment
+from torusgp.tables.words import word
 
 TOGETHER = "those of equal inputs together"
 FEWEST_ROWS = 20  # to learn from

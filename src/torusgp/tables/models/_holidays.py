@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from torusgp.data.tables import did_you_mean
 from torusgp.libraries import require
-from torusgp.tables.reading import did_you_mean
 
 NAME = "holidays"  # of the input
 ORDINARY, BEFORE, HOLIDAY, AFTER = "no", "day before", "holiday", "day after"

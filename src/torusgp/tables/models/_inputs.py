@@ -2,10 +2,21 @@
 
 from dataclasses import asdict, dataclass, fields, replace
 
+from torusgp.data.tables import NotNumbersError, TableError, holds_numbers, numeric_column
 from torusgp.estimators.short_form import slow_change
 from torusgp.kernels.axes import Circle, Expression
 from torusgp.storage.serialisation import from_json, to_json
-from torusgp.tables.calendar import CYCLES, CalendarPhases, cycle_of
+from torusgp.tables.clock import (
+    CYCLES,
+    CalendarPhases,
+    TimeAxis,
+    check_zone,
+    cycle_of,
+    is_unix_time,
+    read_times,
+    time_column,
+    to_zone,
+)
 from torusgp.tables.models._holidays import NAME as HOLIDAYS
 from torusgp.tables.models._holidays import holiday_levels
 from torusgp.tables.models._lags import History, Lag
@@ -17,22 +28,9 @@ from torusgp.tables.models._terms import (
     named_inputs,
     slope_inputs,
 )
-from torusgp.tables.models._time_axis import TimeAxis
-from torusgp.tables.models._words import word
-from torusgp.tables.reading import (
-    NotNumbersError,
-    TableError,
-    check_zone,
-    holds_numbers,
-    is_unix_time,
-    level_column,
-    numeric_column,
-    time_column,
-    to_zone,
-)
-from torusgp.tables.times import read_times
+from torusgp.tables.table import level_column
+from torusgp.tables.words import TABLE, word
 
-TABLE = "the table"  # where rows come from that were not read from a file
 _MOST_MARKS = 3  # of values that may stand for nothing, in an error
 EMPTY = "(empty)"  # level of fields without a value
 

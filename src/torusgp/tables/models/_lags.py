@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from torusgp.tables.models._words import word
+from torusgp.tables.words import word
 
 _HOURS = {"min": 1 / 60, "h": 1.0, "d": 24.0, "w": 168.0}
 _SPAN = re.compile(r"(\d+(?:\.\d+)?) *([a-z]+)", re.IGNORECASE)

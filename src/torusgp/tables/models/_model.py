@@ -6,8 +6,10 @@ from dataclasses import fields, replace
 import numpy as np
 
 from torusgp.checks import check_flag
+from torusgp.data.tables import TableError
 from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.fitting.schedule import limited_blas
+from torusgp.tables.clock import zone_name
 from torusgp.tables.forecasting import Timeline
 from torusgp.tables.models._backtesting import evaluate_last
 from torusgp.tables.models._choice import Options, choose_inputs
@@ -19,13 +21,12 @@ from torusgp.tables.models._predictions import predict_rows
 from torusgp.tables.models._quality import repeats_of
 from torusgp.tables.models._record import HIGH, LOW, make_record
 from torusgp.tables.models._regressors import fit_regressor
-from torusgp.tables.models._rows import TABLE, Rows, find_complete, numbered, read_noise, to_table, unless_input
+from torusgp.tables.models._rows import Rows, find_complete, numbered, read_noise, to_table, unless_input
 from torusgp.tables.models._slopes import estimate_slopes
 from torusgp.tables.models._summary import part_stds
 from torusgp.tables.models._terms import within
 from torusgp.tables.models._warnings import conclude, kept_warnings
-from torusgp.tables.models._words import word
-from torusgp.tables.reading import TableError, zone_name
+from torusgp.tables.words import TABLE, word
 
 _QUANTILES = (0.05, 0.5, 0.95)
 

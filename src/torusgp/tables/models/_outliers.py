@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
+from torusgp.data.tables import place_of_row
 from torusgp.fitting.schedule import limited_blas
-from torusgp.tables.reading import place_of_row
 
 _FAR = 8.0  # standard deviations; heavy tails, too, have few rows so far out
 _FEW = 0.02  # of the rows, at most: more of them are no accidents, but how the target is distributed

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from torusgp.data.tables import looks_missing, place_of_row
 from torusgp.tables.forecasting import Timeline
 from torusgp.tables.models._ahead import show_moment
 from torusgp.tables.models._choice import NOT_NAMED
@@ -11,8 +12,7 @@ from torusgp.tables.models._holdout import TOGETHER
 from torusgp.tables.models._repeats import Repeats, repeated_times
 from torusgp.tables.models._rows import numbered
 from torusgp.tables.models._terms import category_inputs
-from torusgp.tables.models._words import word
-from torusgp.tables.reading import looks_missing, place_of_row
+from torusgp.tables.words import word
 from torusgp.views.findings import NOTE, PROBLEM, Finding
 from torusgp.views.numbers import count, listed, number, percent
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from torusgp.tables.models._columns import MOST_LEVELS
-from torusgp.tables.models._words import word
-from torusgp.tables.reading import place_of_row
+from torusgp.data.tables import place_of_row
+from torusgp.tables.table import MOST_LEVELS
+from torusgp.tables.words import word
 
 _ALONE = 0.99  # of the rows, at least, that have their time to themselves among those of a level
 

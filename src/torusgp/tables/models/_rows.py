@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from torusgp.data.tables import import_pandas
-from torusgp.tables.models._inputs import TABLE
-from torusgp.tables.models._words import word
-from torusgp.tables.reading import TableError, check_zone, complete_rows, place_of_row, read_table, without_marks
+from torusgp.data.tables import TableError, complete_rows, import_pandas, place_of_row, read_table, without_marks
+from torusgp.tables.clock import check_zone
+from torusgp.tables.words import TABLE, word
 
 
 @dataclass(frozen=True)

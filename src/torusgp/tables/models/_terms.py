@@ -8,7 +8,7 @@ from typing import Any
 
 from torusgp.estimators.settings import FEW_AXES
 from torusgp.kernels.axes import Category, Circle, Expression, Factor, Input, Lattice, Line, Product, Slope, Sum
-from torusgp.tables.reading import to_level
+from torusgp.tables.table import to_level
 
 TIME = "time"  # what terms call the column that orders the rows, whatever its name
 

@@ -6,11 +6,11 @@ from contextlib import contextmanager
 import numpy as np
 
 from torusgp.fitting.likelihoods import check_likelihood
+from torusgp.tables.clock import few_turns
 from torusgp.tables.models._errors import length_scales
 from torusgp.tables.models._outliers import find_outliers
 from torusgp.tables.models._quality import describe_data
-from torusgp.tables.models._turns import few_turns
-from torusgp.tables.models._words import word
+from torusgp.tables.words import word
 from torusgp.views.findings import NOTE, PROBLEM, Finding, describe_naive
 from torusgp.views.model_findings import model_findings
 from torusgp.views.numbers import number, percent, with_unit

@@ -1,8 +1,9 @@
-"""How messages call what a user can change: in Python by default, as options while the command runs."""
+"""Words of messages: how they call what a user can change, in Python or as options of the command."""
 
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+TABLE = "the table"  # where rows come from that were not read from a file
 _speaks_command = ContextVar("speaks_command", default=False)
 _WORDS = {
     "period": ("periods={{{0!r}: {1!r}}}", "--period {0}={1}"),
