@@ -71,12 +71,13 @@ def test_modules_are_short():
 
 
 def test_private_attributes_stay_at_home():
-    """In their module; private modules of one package, such as those that make up a table model, are one home."""
+    """In their module; private modules of one package are one home, as are the nouns that make up a table model."""
     trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in modules()}
     own = {path: defined_names(tree) for path, tree in trees.items()}
     found = {}
     for path, tree in trees.items():
-        homes = [other for other in trees if other.parent == path.parent and other.name.startswith("_")]
+        beside = [other for other in trees if other.parent == path.parent]
+        homes = [one for one in beside if one.name.startswith("_") or SOURCE / "tables" in one.parents]
         names = set().union(*(own[other] for other in homes)) if path in homes else own[path]
         found[str(path.relative_to(SOURCE))] = private_names_of_others(tree, names)
     assert {path: names for path, names in found.items() if names} == {}

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from torusgp.fitting.learning import Round
-from torusgp.tables.forecasting.backtest import Backtest
+from torusgp.tables.backtest import Backtest
 from torusgp.views.findings import Figure, Finding, Findings
 from torusgp.views.scores import Scores
 from torusgp.views.selection import SelectionSummary

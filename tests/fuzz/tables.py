@@ -7,7 +7,7 @@ import pandas as pd
 
 from tests.fuzz.verdicts import FindingError, outcome
 from torusgp import TableModel
-from torusgp.tables.models._holdout import FEWEST_ROWS, hold_out
+from torusgp.tables.backtest import FEWEST_ROWS, hold_out
 from torusgp.tables.models._repeats import Repeats
 
 MARKS = (

@@ -12,7 +12,7 @@ from torusgp.cli._options import Debug, Json, check_output, output_option
 from torusgp.cli._predict import encode, to_shown_digits
 from torusgp.data.tables import read_table
 from torusgp.storage.files import write_together
-from torusgp.tables.forecasting.backtest import shown_horizons
+from torusgp.tables.backtest import shown_horizons
 from torusgp.tables.models import command_words, to_plain
 from torusgp.tables.table import text_layout
 

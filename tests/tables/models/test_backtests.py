@@ -8,9 +8,9 @@ import pytest
 
 from torusgp import TableModel
 from torusgp.data.tables import TableError
-from torusgp.tables.forecasting import Horizon
+from torusgp.tables.backtest import Fold, group_folds, make_folds
 from torusgp.tables.models import Backtest
-from torusgp.tables.models._backtesting import Fold, group_folds, make_folds
+from torusgp.tables.timeline import Horizon
 from torusgp.views.scores import LEVELS
 
 CALENDAR = {"time": ["day", "week"]}

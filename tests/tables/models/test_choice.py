@@ -6,8 +6,7 @@ import pytest
 
 from torusgp import Category, Circle, Line, TableModel
 from torusgp.data.tables import TableError
-from torusgp.tables.models._choice import Options, choose_inputs
-from torusgp.tables.models._formula import parse_formula
+from torusgp.tables.inputs import Options, choose_inputs, parse_formula
 from torusgp.tables.table import MOST_LEVELS, column_kind
 
 

@@ -9,8 +9,7 @@ import pytest
 
 from torusgp import TableModel
 from torusgp.data.tables import TableError
-from torusgp.tables.models._holidays import check_holidays, holiday_levels
-from torusgp.tables.models._lags import History, parse_lags, window_means
+from torusgp.tables.inputs import History, check_holidays, holiday_levels, parse_lags, window_means
 
 
 def make_frame(n_days=40, seed=0):

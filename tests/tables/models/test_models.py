@@ -13,7 +13,9 @@ from tests.published_data import needs_demand
 from torusgp import CalendarPhases, Category, Circle, Line, Slope, TorusGPRegressor
 from torusgp.data.datasets import load_electricity_demand
 from torusgp.data.tables import TableError
+from torusgp.tables.backtest import hold_out
 from torusgp.tables.clock import to_moment
+from torusgp.tables.inputs import Options, TableInputs, choose_inputs
 from torusgp.tables.models import (
     TableModel,
     command_words,
@@ -21,10 +23,7 @@ from torusgp.tables.models import (
     quantile_name,
     to_plain,
 )
-from torusgp.tables.models._choice import Options, choose_inputs
 from torusgp.tables.models._errors import length_scales
-from torusgp.tables.models._holdout import hold_out
-from torusgp.tables.models._inputs import TableInputs
 
 PERIOD = [24.0, 1600.0]
 

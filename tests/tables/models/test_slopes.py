@@ -14,8 +14,8 @@ from torusgp import Circle, Slope, TorusGPRegressor
 from torusgp.data.tables import TableError
 from torusgp.engine.basis import columns as basis_columns
 from torusgp.tables.clock import YEAR
+from torusgp.tables.inputs import TableInputs
 from torusgp.tables.models import TableModel
-from torusgp.tables.models._inputs import TableInputs
 from torusgp.tables.models._slopes import estimate_slopes
 
 

@@ -11,13 +11,13 @@ from torusgp import Category, Circle, Line, Slope, TorusGPRegressor
 from torusgp.data.tables import TableError
 from torusgp.kernels.axes import Product
 from torusgp.tables.clock import YEAR
-from torusgp.tables.models import TableModel
-from torusgp.tables.models._terms import (
+from torusgp.tables.inputs import (
     check_terms,
     named_inputs,
     rename_time,
     with_single_effects,
 )
+from torusgp.tables.models import TableModel
 
 
 def make_frame(n_days=60, seed=0):

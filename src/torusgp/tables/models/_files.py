@@ -6,9 +6,10 @@ from pathlib import Path
 from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.storage.archives import archive_kind, check_layout, decoding, load_archive
 from torusgp.storage.serialisation import from_json, to_json
-from torusgp.tables.forecasting import Backtest, Timeline
-from torusgp.tables.models._inputs import TableInputs
+from torusgp.tables.backtest import Backtest
+from torusgp.tables.inputs import TableInputs
 from torusgp.tables.models._slopes import SlopeEstimate
+from torusgp.tables.timeline import Timeline
 from torusgp.views.findings import Finding
 from torusgp.views.record import Record
 from torusgp.views.scores import Scores

@@ -11,16 +11,22 @@ from sklearn.utils.validation import check_is_fitted
 from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.fitting.schedule import limited_blas
-from torusgp.tables.forecasting import Timeline
-from torusgp.tables.forecasting.quantiles import quantile_names
-from torusgp.tables.models._backtesting import backtest_rows
-from torusgp.tables.models._forecasting import forecast_table
-from torusgp.tables.models._inputs import TableInputs
+from torusgp.tables.backtest import backtest_rows
+from torusgp.tables.forecast import continues_noise, forecast_table, predict_rows, quantile_names
+from torusgp.tables.inputs import (
+    Rows,
+    TableInputs,
+    check_order,
+    find_complete,
+    numbered,
+    read_noise,
+    to_table,
+    unless_input,
+)
 from torusgp.tables.models._page import write_page
 from torusgp.tables.models._parameters import check_reading
-from torusgp.tables.models._predictions import continues_noise, predict_rows
-from torusgp.tables.models._rows import Rows, check_order, find_complete, numbered, read_noise, to_table, unless_input
 from torusgp.tables.models._summary import summarise
+from torusgp.tables.timeline import Timeline
 from torusgp.tables.words import TABLE
 from torusgp.views.findings import Findings
 from torusgp.views.plotting import RecordDisplay

@@ -9,23 +9,30 @@ from torusgp.checks import check_flag
 from torusgp.data.tables import TableError
 from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.fitting.schedule import limited_blas
+from torusgp.tables.backtest import FEWEST_ROWS, evaluate_last, hold_out
 from torusgp.tables.clock import zone_name
-from torusgp.tables.forecasting import Timeline
-from torusgp.tables.models._backtesting import evaluate_last
-from torusgp.tables.models._choice import Options, choose_inputs
+from torusgp.tables.forecast import HIGH, LOW, predict_rows
+from torusgp.tables.inputs import (
+    Options,
+    Rows,
+    choose_inputs,
+    find_complete,
+    numbered,
+    read_noise,
+    to_table,
+    unless_input,
+    within,
+)
 from torusgp.tables.models._files import from_notes, load_regressor, to_notes
 from torusgp.tables.models._fitted import FittedTable
-from torusgp.tables.models._holdout import FEWEST_ROWS, hold_out
 from torusgp.tables.models._parameters import check_options, check_parameters
-from torusgp.tables.models._predictions import predict_rows
 from torusgp.tables.models._quality import repeats_of
-from torusgp.tables.models._record import HIGH, LOW, make_record
+from torusgp.tables.models._record import make_record
 from torusgp.tables.models._regressors import fit_regressor
-from torusgp.tables.models._rows import Rows, find_complete, numbered, read_noise, to_table, unless_input
 from torusgp.tables.models._slopes import estimate_slopes
 from torusgp.tables.models._summary import part_stds
-from torusgp.tables.models._terms import within
 from torusgp.tables.models._warnings import conclude, kept_warnings
+from torusgp.tables.timeline import Timeline
 from torusgp.tables.words import TABLE, word
 
 _QUANTILES = (0.05, 0.5, 0.95)

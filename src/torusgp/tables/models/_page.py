@@ -7,10 +7,9 @@ import numpy as np
 
 from torusgp.checks import check_flag
 from torusgp.storage.files import check_places, write_together
-from torusgp.tables.models._ahead import forecast_ahead
-from torusgp.tables.models._predictions import predict_rows
-from torusgp.tables.models._record import HIGH, LOW, make_record
-from torusgp.tables.models._rows import numbered, to_table
+from torusgp.tables.forecast import HIGH, LOW, forecast_ahead, predict_rows
+from torusgp.tables.inputs import numbered, to_table
+from torusgp.tables.models._record import make_record
 from torusgp.views.findings import NOTE, Findings
 from torusgp.views.numbers import number, with_error
 from torusgp.views.record import to_milliseconds

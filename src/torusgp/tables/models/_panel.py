@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from torusgp.checks import check_count
 from torusgp.data.tables import TableError
 from torusgp.storage.archives import load_archive, save_archive
+from torusgp.tables.inputs import numbered, to_table
 from torusgp.tables.models._files import PANEL, PANEL_LAYOUT, is_panel
 from torusgp.tables.models._model import TableModel
 from torusgp.tables.models._panel_forecasts import PanelForecast
-from torusgp.tables.models._rows import numbered, to_table
 from torusgp.tables.table import level_column
 from torusgp.tables.words import TABLE, command_words, speaks_command, word
 

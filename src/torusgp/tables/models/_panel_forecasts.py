@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from torusgp.tables.forecasting import Forecast
+from torusgp.tables.forecast import Forecast
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,11 @@ from typing import Any
 import numpy as np
 
 from torusgp.data.tables import looks_missing, place_of_row
-from torusgp.tables.forecasting import Timeline
-from torusgp.tables.models._ahead import show_moment
-from torusgp.tables.models._choice import NOT_NAMED
-from torusgp.tables.models._holdout import TOGETHER
+from torusgp.tables.backtest import TOGETHER
+from torusgp.tables.forecast import show_moment
+from torusgp.tables.inputs import NOT_NAMED, category_inputs, numbered
 from torusgp.tables.models._repeats import Repeats, repeated_times
-from torusgp.tables.models._rows import numbered
-from torusgp.tables.models._terms import category_inputs
+from torusgp.tables.timeline import Timeline
 from torusgp.tables.words import word
 from torusgp.views.findings import NOTE, PROBLEM, Finding
 from torusgp.views.numbers import count, listed, number, percent

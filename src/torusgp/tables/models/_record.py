@@ -4,8 +4,6 @@ import numpy as np
 
 from torusgp.views.record import Record
 
-LOW, HIGH = 0.025, 0.975  # ends of the intervals that are drawn
-
 
 def make_record(rows, unseen=None, predicted=None):
     """Record of the rows of a table, with predictions of those that a model has not seen.

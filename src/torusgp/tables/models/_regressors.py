@@ -14,8 +14,7 @@ from torusgp.fitting.noise_models import CorrelatedNoise
 from torusgp.fitting.schedule import limited_blas
 from torusgp.fitting.selection import spared
 from torusgp.kernels.axes import Category, Circle, Line, Sum
-from torusgp.tables.models._rows import row_times
-from torusgp.tables.models._terms import with_single_effects
+from torusgp.tables.inputs import row_times, with_single_effects
 
 _FEW_COMPONENTS = 401  # at most, of a fit from which an effective sample size is estimated
 _EXPECTED_COMPONENTS = 401  # where their number is to be found

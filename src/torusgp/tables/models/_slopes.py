@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from torusgp.estimators.regressor import TorusGPRegressor
-from torusgp.tables.models._inputs import TableInputs
+from torusgp.tables.inputs import TableInputs
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ import numpy as np
 from torusgp.estimators.short_form import SLOW_CHANGE
 from torusgp.fitting.likelihoods import likelihood_to_json
 from torusgp.kernels.axes import Circle, Line
-from torusgp.tables.models._ahead import describe_forecast
+from torusgp.tables.forecast import describe_forecast
+from torusgp.tables.inputs import all_factors
 from torusgp.tables.models._errors import length_scales
-from torusgp.tables.models._terms import all_factors
 from torusgp.views.dimensions import frequencies_by_order
 from torusgp.views.selection import selection_summary
 from torusgp.views.summary import attribution, function_std, to_plain

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from torusgp.data.tables import TableError
-from torusgp.tables.forecasting import Horizon, Timeline
+from torusgp.tables.timeline import Horizon, Timeline
 
 
 def series(times):

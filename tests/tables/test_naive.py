@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from torusgp.tables.forecasting import Timeline
-from torusgp.tables.forecasting.naive import SeasonalNaive, season_steps, step_numbers
+from torusgp.tables.backtest import SeasonalNaive, season_steps, step_numbers
+from torusgp.tables.timeline import Timeline
 
 
 def seasons_of(times):
