@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from torusgp import TableModel
-from torusgp.tables.models import _regressors
+from torusgp.tables import regressors
 
 KINDS = ("pairs", "three", "exceptions")
 SIZES = (1500, 3000, 6000)
@@ -54,9 +54,9 @@ def compare(kind, n_rows, seed):
     """Mean squared errors of the function on alternate fortnights held out, by pairs and by all, and what is taken."""
     frame, truth = simulate(kind, n_rows, seed)
     held_out = ((frame["time"] - frame["time"][0]) // _FORTNIGHT).to_numpy() % 2 == 1
-    errors, rule = [], _regressors.is_clearly_better
+    errors, rule = [], regressors.is_clearly_better
     for answer in (False, True):
-        with patch.object(_regressors, "is_clearly_better", return_value=answer) as asked, warnings.catch_warnings():
+        with patch.object(regressors, "is_clearly_better", return_value=answer) as asked, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = TableModel("target", time="time").fit(frame[~held_out])
             mean = model.predict(frame[held_out])["mean"]

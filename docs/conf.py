@@ -63,7 +63,8 @@ numpydoc_xref_aliases = {word: word for word in DEFAULT_LINKS} | {
         "torusgp.fitting.periods": "FoundPeriod PeriodSearch Periodogram Trend TrendColumns",
         "torusgp.data.sources": "Chunk Source",
         "torusgp.kernels.spectra": "Spectrum Warped",
-        "torusgp.tables.models": "Redundancy Scores SlopeEstimate",
+        "torusgp.tables.model": "SlopeEstimate",
+        "torusgp.views.scores": "Redundancy Scores",
     }.items()
     for name in names.split()
 }

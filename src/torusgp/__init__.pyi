@@ -16,7 +16,8 @@ from torusgp.kernels import index_sets, spectra
 from torusgp.kernels.axes import Category, Circle, Lattice, Line, Slope
 from torusgp.kernels.kernel import TorusKernel
 from torusgp.tables.clock import CalendarPhases
-from torusgp.tables.models import PanelModel, TableModel
+from torusgp.tables.model import TableModel
+from torusgp.tables.panel import PanelModel
 from torusgp.views import analysis, plotting
 from torusgp.views.metrics import mean_negative_log_loss, mean_negative_log_loss_scorer
 from torusgp.views.report import write_report

@@ -21,7 +21,7 @@ from torusgp.cli._fit import fit_file
 from torusgp.cli._options import beside, check_output
 from torusgp.data.tables import read_table
 from torusgp.kernels.index_sets import tensor
-from torusgp.tables.models import TableModel
+from torusgp.tables.model import TableModel
 from torusgp.views.findings import Findings
 
 CALENDAR = ("--calendar", "time=day,week")

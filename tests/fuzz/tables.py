@@ -8,7 +8,7 @@ import pandas as pd
 from tests.fuzz.verdicts import FindingError, outcome
 from torusgp import TableModel
 from torusgp.tables.backtest import FEWEST_ROWS, hold_out
-from torusgp.tables.models._repeats import Repeats
+from torusgp.tables.findings import Repeats
 
 MARKS = (
     "NA",

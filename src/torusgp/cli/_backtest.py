@@ -13,8 +13,9 @@ from torusgp.cli._predict import encode, to_shown_digits
 from torusgp.data.tables import read_table
 from torusgp.storage.files import write_together
 from torusgp.tables.backtest import shown_horizons
-from torusgp.tables.models import command_words, to_plain
 from torusgp.tables.table import text_layout
+from torusgp.tables.words import command_words
+from torusgp.views.summary import to_plain
 
 _ENDINGS = (".csv", ".csv.gz", ".parquet")
 

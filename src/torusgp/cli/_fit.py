@@ -19,8 +19,9 @@ from torusgp.cli._options import (
 from torusgp.cli._summary import print_levels, print_summary
 from torusgp.data.tables import read_table
 from torusgp.storage.files import write_together
-from torusgp.tables.models import PanelModel, command_words
+from torusgp.tables.panel import PanelModel
 from torusgp.tables.table import text_layout
+from torusgp.tables.words import command_words
 
 HELP = """Fit a model to a table, to predict one of its columns from the others.
 

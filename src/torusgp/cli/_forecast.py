@@ -20,8 +20,9 @@ from torusgp.cli._options import (
 )
 from torusgp.cli._predict import encode, tell_rows, to_shown_digits, widest_interval
 from torusgp.storage.files import write_together
-from torusgp.tables.models import PanelModel, command_words, load_tables
+from torusgp.tables.panel import PanelModel, load_tables
 from torusgp.tables.table import TextLayout
+from torusgp.tables.words import command_words
 
 _ENDINGS = (".csv", ".csv.gz", ".parquet")
 

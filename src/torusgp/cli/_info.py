@@ -10,9 +10,11 @@ from torusgp.cli._console import exit_on_error, print_json, printable
 from torusgp.cli._options import Debug, Json
 from torusgp.cli._summary import print_levels, print_summary
 from torusgp.estimators.regressor import TorusGPRegressor
-from torusgp.tables.models import PanelModel, TableModel, is_panel, load_regressor, to_plain
+from torusgp.tables.model import TableModel, is_panel, load_regressor
+from torusgp.tables.panel import PanelModel
 from torusgp.views.dimensions import frequencies_by_order
 from torusgp.views.selection import selection_summary
+from torusgp.views.summary import to_plain
 
 HELP = """Say what is in a model file: inputs, periods, length scales, noise, and how good it is.
 

@@ -13,7 +13,7 @@ from torusgp.cli._options import (
     split_pair,
     to_missing,
 )
-from torusgp.tables.models import TableModel
+from torusgp.tables.model import TableModel
 
 
 def takes_model(command):

@@ -25,9 +25,12 @@ from torusgp.cli._options import (
 )
 from torusgp.data.tables import TableError, read_as_written, read_table, read_without_loss
 from torusgp.storage.files import write_together
-from torusgp.tables.models import command_words, load_tables, quantile_name, to_plain
+from torusgp.tables.forecast import quantile_name
+from torusgp.tables.panel import load_tables
 from torusgp.tables.table import TextLayout, text_layout
+from torusgp.tables.words import command_words
 from torusgp.views.findings import score_facts
+from torusgp.views.summary import to_plain
 
 _ENDINGS = (".csv", ".csv.gz", ".parquet")
 _DIGITS = 7  # of standard deviations that are written: more say nothing, and fill the page

@@ -20,8 +20,8 @@ from torusgp.cli._options import (
 )
 from torusgp.data.tables import read_table
 from torusgp.libraries import require
-from torusgp.tables.models import TableModel, command_words
-from torusgp.tables.models._page import write_page
+from torusgp.tables.model import TableModel, write_page
+from torusgp.tables.words import command_words
 
 HELP = """Write a page about a model, to open in a browser: forecast, what drives it, errors, problems.
 

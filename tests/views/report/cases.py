@@ -10,7 +10,7 @@ import pandas as pd
 
 from tests.cli.runner import run
 from torusgp import Category, Line, Slope, TableModel
-from torusgp.tables.models import command_words
+from torusgp.tables.words import command_words
 
 SHORT = ("periodic", "worthless", "drifting", "counts", "two stores", "star", "one input", "categories", "warnings")
 CASES = (*SHORT, "many rows")

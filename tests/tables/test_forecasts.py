@@ -6,7 +6,7 @@ import pytest
 
 from torusgp import Category, Line, Slope, TableModel
 from torusgp.data.tables import TableError
-from torusgp.tables.models import Forecast
+from torusgp.tables.forecast import Forecast
 
 CALENDAR = {"time": ["day", "week"]}
 

@@ -10,7 +10,7 @@ import pytest
 from tests.cli.runner import run
 from torusgp import TableModel
 from torusgp.tables.backtest import hold_out
-from torusgp.tables.models._repeats import Repeats
+from torusgp.tables.findings import Repeats
 
 OPTIONS = {"n_components": 101}
 

@@ -17,7 +17,7 @@ from torusgp.tables.inputs import (
     rename_time,
     with_single_effects,
 )
-from torusgp.tables.models import TableModel
+from torusgp.tables.model import TableModel
 
 
 def make_frame(n_days=60, seed=0):

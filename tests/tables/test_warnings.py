@@ -11,9 +11,9 @@ from torusgp import Circle, Line, Slope
 from torusgp.data.datasets import load_electricity_demand
 from torusgp.data.tables import read_table
 from torusgp.tables.clock import count_turns, few_turns
+from torusgp.tables.findings import are_outlying
 from torusgp.tables.inputs import TableInputs
-from torusgp.tables.models import TableModel
-from torusgp.tables.models._outliers import are_outlying
+from torusgp.tables.model import TableModel
 
 
 def told_by(fit, *arguments, **options):

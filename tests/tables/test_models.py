@@ -15,15 +15,12 @@ from torusgp.data.datasets import load_electricity_demand
 from torusgp.data.tables import TableError
 from torusgp.tables.backtest import hold_out
 from torusgp.tables.clock import to_moment
+from torusgp.tables.findings import length_scales
+from torusgp.tables.forecast import quantile_name
 from torusgp.tables.inputs import Options, TableInputs, choose_inputs
-from torusgp.tables.models import (
-    TableModel,
-    command_words,
-    load_regressor,
-    quantile_name,
-    to_plain,
-)
-from torusgp.tables.models._errors import length_scales
+from torusgp.tables.model import TableModel, load_regressor
+from torusgp.tables.words import command_words
+from torusgp.views.summary import to_plain
 
 PERIOD = [24.0, 1600.0]
 

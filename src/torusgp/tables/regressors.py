@@ -1,4 +1,4 @@
-"""The regressor inside a model of a table: how it is made, and fitted to rows."""
+"""Regressor inside a model of a table: how it is made, and fitted to rows."""
 
 import warnings
 from copy import copy

@@ -1,10 +1,12 @@
-"""One model for each level of a column: several series in one table."""
+"""Panels: one model for each level of a column, for several series in one table."""
 
 from __future__ import annotations
 
 import tempfile
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -14,12 +16,44 @@ from sklearn.utils.validation import check_is_fitted
 from torusgp.checks import check_count
 from torusgp.data.tables import TableError
 from torusgp.storage.archives import load_archive, save_archive
+from torusgp.tables.forecast import Forecast
 from torusgp.tables.inputs import numbered, to_table
-from torusgp.tables.models._files import PANEL, PANEL_LAYOUT, is_panel
-from torusgp.tables.models._model import TableModel
-from torusgp.tables.models._panel_forecasts import PanelForecast
+from torusgp.tables.model import PANEL, PANEL_LAYOUT, TableModel, is_panel
 from torusgp.tables.table import level_column
 from torusgp.tables.words import TABLE, command_words, speaks_command, word
+
+
+@dataclass(frozen=True)
+class PanelForecast:
+    """Forecasts of several series.
+
+    Attributes
+    ----------
+    by : str
+        Column of the levels.
+    forecasts : dict of str to Forecast
+        The forecasts, by their levels.
+    """
+
+    by: str
+    forecasts: dict[str, Forecast]
+
+    def aggregate(self, span="all", how="sum", **options):
+        """Forecast what is made of the values of spans, for each level; see :meth:`Forecast.aggregate`."""
+        found = {level: one.aggregate(span, how, **options) for level, one in self.forecasts.items()}
+        return PanelForecast(self.by, found)
+
+    def to_frame(self, n_draws: int = 0, random_state: Any = 0) -> Any:
+        """The forecasts as one table, whose first column has the levels; see :meth:`Forecast.to_frame`."""
+        import pandas
+
+        found = []
+        for level, one in self.forecasts.items():
+            part = one.to_frame(n_draws, random_state)
+            part.insert(0, self.by, level)
+            found.append(part)
+        return pandas.concat(found, ignore_index=True)
+
 
 _SHOWN = 8  # levels that an error names
 

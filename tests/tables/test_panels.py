@@ -9,7 +9,7 @@ import pytest
 from tests.cli.runner import assert_fails, run
 from torusgp import PanelModel, TableModel
 from torusgp.data.tables import TableError
-from torusgp.tables.models import load_tables
+from torusgp.tables.panel import load_tables
 
 
 def make_stores(n_days=14, seed=0):

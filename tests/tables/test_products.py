@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from torusgp.fitting.selection import spared
-from torusgp.tables.models._regressors import is_clearly_better
+from torusgp.tables.regressors import is_clearly_better
 
 N = 2000
 

@@ -8,8 +8,7 @@ import pytest
 
 from torusgp import TableModel
 from torusgp.data.tables import TableError
-from torusgp.tables.backtest import Fold, group_folds, make_folds
-from torusgp.tables.models import Backtest
+from torusgp.tables.backtest import Backtest, Fold, group_folds, make_folds
 from torusgp.tables.timeline import Horizon
 from torusgp.views.scores import LEVELS
 

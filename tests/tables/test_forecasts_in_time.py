@@ -7,7 +7,7 @@ from scipy.signal import lfilter
 
 from torusgp import TableModel
 from torusgp.data.tables import TableError
-from torusgp.tables.models._page import _compared
+from torusgp.tables.model import _compared
 
 MEMORY = 0.9
 
