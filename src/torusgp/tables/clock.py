@@ -1028,3 +1028,11 @@ def spacing(order):
 def few_turns(inputs, order):
     """Cycles that the rows have not seen twice; see :func:`count_turns`."""
     return [turns for turns in count_turns(inputs, order) if turns.are_few]
+
+
+def show_moment(value):
+    """A time or number, without what goes without saying."""
+    if not hasattr(value, "isoformat"):
+        return f"{value:.8g}"
+    text = value.isoformat(sep=" ", timespec="minutes").replace("+00:00", " UTC")
+    return text.removesuffix(" 00:00") if value.tzinfo is None else text

@@ -19,8 +19,7 @@ from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.fitting.prior import scale_name
 from torusgp.fitting.schedule import limited_blas
 from torusgp.tables.backtest import TOGETHER
-from torusgp.tables.clock import few_turns
-from torusgp.tables.forecast import show_moment
+from torusgp.tables.clock import few_turns, show_moment
 from torusgp.tables.inputs import NOT_NAMED, category_inputs, numbered
 from torusgp.tables.table import MOST_LEVELS
 from torusgp.tables.timeline import Timeline

@@ -24,15 +24,16 @@ from torusgp.storage.archives import archive_kind, check_layout, decoding, load_
 from torusgp.storage.files import check_places, write_together
 from torusgp.storage.serialisation import from_json, to_json
 from torusgp.tables.backtest import FEWEST_ROWS, Backtest, backtest_rows, evaluate_last, hold_out
-from torusgp.tables.clock import zone_name
+from torusgp.tables.clock import show_moment, zone_name
 from torusgp.tables.findings import conclude, kept_warnings, length_scales, repeats_of
 from torusgp.tables.forecast import (
     HIGH,
     LOW,
+    Forecast,
+    check_levels,
     continues_noise,
-    describe_forecast,
-    forecast_ahead,
-    forecast_table,
+    draw_rows,
+    future_table,
     predict_rows,
     quantile_names,
 )
@@ -117,63 +118,6 @@ def estimate_slopes(model: TorusGPRegressor, inputs: TableInputs) -> list[SlopeE
     return found
 
 
-def summarise(table):
-    """What a model of a table consists of and how good it is; see :meth:`TableModel.summary`."""
-    model, inputs = table.model_, table.inputs_
-    fitted, scales = model.fitted_, length_scales(model.fitted_)
-    explains_nothing = table.scores_ is not None and table.scores_.explains_nothing
-    # the curvature at a peak of noise is no error of a period
-    is_peak = explains_nothing or any(one.bound == "lower" for one in scales[0])
-    period_errors = np.atleast_1d(np.full(1, np.nan) if is_peak else getattr(model, "period_std_", np.nan))
-    axes = [axis for axis, one in enumerate(fitted.prior.torus.axes) if one.kind == "circle"]
-    errors = np.broadcast_to(period_errors, len(axes)) if len(period_errors) == 1 else period_errors
-    circles = [_circle(model, scales, axis, error) for axis, error in zip(axes, errors, strict=True)]
-    return to_plain(
-        {
-            "target": table.target,
-            "unit": table.unit,
-            "calendar": None if table.inputs_.calendar is None else table.inputs_.calendar[0],
-            "clock": table.inputs_.timezone or table.inputs_.zone or None,
-            "order": table.inputs_.time,
-            "rows": {
-                "fitted": table.n_rows_,
-                "dropped": table.n_dropped_,
-                "effective": table.n_effective_,
-                "redundancy": table.redundancy_,
-                "errors": _kind_of_errors(table),
-            },
-            "inputs": circles,
-            "kernel": _families(inputs.model),
-            "n_components": len(model.coef_),
-            "orders": sorted(frequencies_by_order(fitted).items()),
-            "selection": selection_summary(model).to_dict() if model.fit_.learned.rounds else None,
-            "truncation_error": model.truncation_error_,
-            "has_slow_change": SLOW_CHANGE in model.term_names_,
-            "slow_change_std": table._part_stds.get(SLOW_CHANGE),
-            "terms": _terms(table, scales),
-            "unused": [{"column": column, "reason": reason} for column, reason in inputs.unused],
-            "slopes": [slope.to_json() for slope in table.slopes_],
-            "is_seasonal": _is_seasonal(fitted),
-            "function_std": function_std(model) if _is_seasonal(fitted) else table._part_stds[None],
-            "signal_std": np.sqrt(model.signal_variance_),
-            "noise_std": np.sqrt(model.noise_variance_),
-            "noise_column": table.noise,
-            "noise_by": inputs.names if table.noise_by == "auto" else list(table.noise_by or []),
-            "likelihood": likelihood_to_json(model.likelihood_),
-            "noise_factor": table.noise_factor_,
-            "log_evidence": model.log_marginal_likelihood_,
-            "holdout": None if table.scores_ is None else table.scores_.to_json(),
-            "naive": None if table.evaluation_ is None else _naive(table.evaluation_),
-            "explains_nothing": explains_nothing,
-            "is_refitted": table.is_refitted_,
-            "attribution": [] if explains_nothing else attribution(model),
-            "forecast": describe_forecast(table),
-            "quality": table.quality_,
-            "findings": [asdict(one) for one in table.findings_],
-        }
-    )
-
-
 def _naive(evaluation):
     """The seasonal naive forecast that the rows held out are compared with."""
     return {"season": evaluation.season, **evaluation.naive.to_json()}
@@ -199,27 +143,6 @@ def _is_seasonal(fitted):
     return all(fitted.prior.torus.axes[axis].kind == "circle" for axis in fitted.prior.terms[0].axes)
 
 
-def _terms(table, scales):
-    """Terms beside what repeats: how much they vary over the rows, and their length scales."""
-    fitted, found = table.model_.fitted_, []
-    for term, own in list(zip(fitted.prior.terms, scales, strict=True))[_is_seasonal(fitted) :]:
-        if term.name == SLOW_CHANGE:  # which is told beside them
-            continue
-        axes = [fitted.prior.torus.axes[one.axis] for one in own]
-        found.append(
-            {
-                "name": term.name,
-                "std": table._part_stds[term.name],
-                "length_scales": [
-                    {"axis": axis.name, "kind": axis.kind, "value": one.value, "std": one.std, "bound": one.bound}
-                    for axis, one in zip(axes, own, strict=True)
-                    if axis.kind != "category"
-                ],
-            }
-        )
-    return found
-
-
 def part_stds(model, X):
     """Standard deviations over rows of what the terms of a model contribute, by their names.
 
@@ -243,14 +166,6 @@ def part_stds(model, X):
         first = model.term_names_.index(SLOW_CHANGE)
         stds[SLOW_CHANGE] = float(np.std(parts[:, first:].sum(axis=1)))
     return stds
-
-
-def _kind_of_errors(table):
-    """Whether errors of neighbouring rows are autocorrelated; "independent" where nobody looked."""
-    if table.inputs_.time is None or table.errors == "independent":
-        return "independent"
-    found = table.model_.fitted_.noise_process is not None or table.redundancy_ > 1
-    return "autocorrelated" if found else "not clearly autocorrelated"
 
 
 def _families(model):
@@ -303,46 +218,8 @@ def check_reading(decimal, date_format, missing, drop_missing):
     check_flag(drop_missing, "drop_missing")
 
 
-def check_options(table):
-    """Raise if a parameter of a model of a table is wrong, whatever the inputs are."""
-    check_reading(table.decimal, table.date_format, table.missing, table.drop_missing)
-    check_flag(table.whole_days, "whole_days")
-    check_verbose(table.verbose)
-    if not isinstance(table.target, str) or not table.target:
-        raise ValueError(f"target must be the name of a column, got {table.target!r}.")
-    if table.noise is not None and (not isinstance(table.noise, str) or table.noise == table.target):
-        raise ValueError(f"noise must be the name of a column other than the target, got {table.noise!r}.")
-    if not (isinstance(table.n_components, str) and table.n_components == "auto"):
-        check_count(table.n_components, "n_components")
-    for name in ("time", "timezone", "exposure", "holidays"):
-        value = getattr(table, name)
-        if value is not None and not isinstance(value, str):
-            raise ValueError(f"{name} must be text or None, got {value!r}.")
-    given = table.noise_by
-    is_word = isinstance(given, str)
-    names = given if isinstance(given, Sequence | Set) and not is_word else [None]
-    if given is not None and not (is_word and given == "auto") and not all(isinstance(one, str) for one in names):
-        raise ValueError(f"noise_by must be 'auto' or a sequence of names of inputs, got {given!r}.")
-    if not isinstance(table.errors, str) or table.errors not in ("auto", "independent"):
-        raise ValueError(f"errors must be 'auto' or 'independent', got {table.errors!r}.")
-
-
-def check_parameters(table, inputs):
-    """Raise if a parameter of a model of a table does not fit the inputs, or the others."""
-    if table.target in [*inputs.columns, *([inputs.time] if inputs.needs_time else [])]:
-        raise ValueError(f"Column {table.target!r} is the target, so it cannot be an input.")
-    likelihood = check_likelihood(table.likelihood)
-    for name, meaning in (("noise", "noise_scale"), ("exposure", "exposure")):
-        if getattr(table, name) is not None and likelihood.takes != meaning:
-            raise ValueError(f"likelihood={likelihood.name!r} has no {name}: leave out the column of it.")
-    if table.noise_by is not None and len(table.noise_by):
-        if likelihood.takes != "noise_scale" or table.noise is not None:
-            raise ValueError("noise_by is for targets with normal or Student's noise of unknown size.")
-        unknown = [name for name in inputs.noise_names(table.noise_by) if name not in inputs.names]
-        if unknown:
-            raise ValueError(f"noise_by names {unknown[0]!r}, which is no input: they are {', '.join(inputs.names)}.")
-
-
+_MOST_ROWS = 2_000  # of a forecast that is drawn and put into words
+_SHARE = 0.1  # of the rows, where none were held out
 _WORSE = 1.5  # times as large as errors of rows held out are those of new rows that call for a note
 _SAME = 1e-9  # relative difference of means of the same rows
 
@@ -372,7 +249,7 @@ def write_page(table, path, frame=None, *, new_rows=None, title=None, source=Non
 
 def _drawn_forecast(table):
     """Forecast of what comes next; None where there is none, which the findings tell."""
-    ahead = forecast_ahead(table)
+    ahead = table._forecast_ahead()
     if isinstance(ahead, str):
         return None
     place = to_milliseconds(ahead.times) if ahead.times.dtype.kind == "M" else ahead.times.to_numpy(dtype=float)
@@ -494,56 +371,6 @@ def _load_level(path, level):
         place = Path(folder) / path.name
         place.write_bytes(arrays[f"model_{content['levels'].index(level)}"].tobytes())
         return TorusGPRegressor.load(place)
-
-
-def to_notes(table, notes):
-    """What the file of a regressor says of the table whose model it is; see :meth:`TableModel.save`."""
-    summary = table.summary()  # first: it says so if the model is not fitted
-    return {
-        "layout": _LAYOUT,
-        "parameters": to_plain(table.get_params() | {"verbose": 0, "terms": to_json(table.terms)}),
-        "inputs": table.inputs_.to_json(),
-        "slopes": [slope.to_json() for slope in table.slopes_],
-        "typical_scale": table._typical_scale,
-        "timeline": None if table.timeline_ is None else table.timeline_.to_json(),
-        "evaluation": None if table.evaluation_ is None else to_plain(table.evaluation_.to_json()),
-        "summary": summary,
-        "record": table.record_.to_json(),
-        "notes": {} if notes is None else notes,
-    }
-
-
-def from_notes(kind, model, path):
-    """A table model of a kind, from a regressor whose notes say what its inputs are; see ``from_regressor``."""
-    content = model.notes_.get("table") if isinstance(model.notes_, dict) else None
-    if content is None:
-        raise ValueError(
-            f"{path} holds a TorusGPRegressor that does not know the columns of a table: it was not written by "
-            "torusgp fit. Use it from Python with TorusGPRegressor.load."
-        )
-    with decoding(path):
-        check_layout(path, content["layout"], _LAYOUT)
-        table = kind(**(content["parameters"] | {"terms": from_json(content["parameters"]["terms"])}))
-        table.model_, table.inputs_ = model, TableInputs.from_json(content["inputs"])
-        table.slopes_ = [SlopeEstimate(**one) for one in content["slopes"]]
-        stored_names = list(getattr(model, "feature_names_in_", ()))
-        if table.inputs_.names != stored_names:
-            raise ValueError(f"its table has the inputs {table.inputs_.names}, its regressor {stored_names}.")
-        table._typical_scale = content["typical_scale"]
-        table.timeline_ = None if content["timeline"] is None else Timeline.from_json(content["timeline"])
-        table._set_noise_factor()
-        table._summary, table.notes_ = content["summary"], content["notes"]
-        rows, holdout = table._summary["rows"], table._summary["holdout"]
-        table.n_rows_, table.n_dropped_ = rows["fitted"], rows["dropped"]
-        table.redundancy_, table.n_effective_ = rows["redundancy"], rows["effective"]
-        table.scores_ = None if holdout is None else Scores.from_json(holdout)
-        evaluation = content["evaluation"]
-        table.evaluation_ = None if evaluation is None else Backtest.from_json(evaluation)
-        table.is_refitted_ = table._summary["is_refitted"]
-        table.quality_ = table._summary["quality"]
-        table.findings_ = [Finding(**one) for one in table._summary["findings"]]
-        table.record_ = Record.from_json(content["record"])
-    return table
 
 
 _QUANTILES = (0.05, 0.5, 0.95)
@@ -847,9 +674,9 @@ class TableModel(BaseEstimator):
     def _read(self, frame, source):
         """Checked rows, in order."""
         frame = numbered(frame, source)
-        check_options(self)
+        self._check_options()
         inputs = choose_inputs(self._options(), frame, source)
-        check_parameters(self, inputs)
+        self._check_parameters(inputs)
         y = inputs.read_numbers(frame, self.target, source)
         columns = inputs.read(frame, source)
         order = inputs.read_order(frame, source, columns)
@@ -875,6 +702,45 @@ class TableModel(BaseEstimator):
         self.inputs_ = replace(inputs, model=within(inputs.model, X))
         scale = None if scale is None else scale[complete].to_numpy()
         return Rows(X, y[complete].to_numpy(), order, scale, source).sorted()
+
+    def _check_options(self):
+        """Raise if a parameter of a model of a table is wrong, whatever the inputs are."""
+        check_reading(self.decimal, self.date_format, self.missing, self.drop_missing)
+        check_flag(self.whole_days, "whole_days")
+        check_verbose(self.verbose)
+        if not isinstance(self.target, str) or not self.target:
+            raise ValueError(f"target must be the name of a column, got {self.target!r}.")
+        if self.noise is not None and (not isinstance(self.noise, str) or self.noise == self.target):
+            raise ValueError(f"noise must be the name of a column other than the target, got {self.noise!r}.")
+        if not (isinstance(self.n_components, str) and self.n_components == "auto"):
+            check_count(self.n_components, "n_components")
+        for name in ("time", "timezone", "exposure", "holidays"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, str):
+                raise ValueError(f"{name} must be text or None, got {value!r}.")
+        given = self.noise_by
+        is_word = isinstance(given, str)
+        names = given if isinstance(given, Sequence | Set) and not is_word else [None]
+        if given is not None and not (is_word and given == "auto") and not all(isinstance(one, str) for one in names):
+            raise ValueError(f"noise_by must be 'auto' or a sequence of names of inputs, got {given!r}.")
+        if not isinstance(self.errors, str) or self.errors not in ("auto", "independent"):
+            raise ValueError(f"errors must be 'auto' or 'independent', got {self.errors!r}.")
+
+    def _check_parameters(self, inputs):
+        """Raise if a parameter of a model of a table does not fit the inputs, or the others."""
+        if self.target in [*inputs.columns, *([inputs.time] if inputs.needs_time else [])]:
+            raise ValueError(f"Column {self.target!r} is the target, so it cannot be an input.")
+        likelihood = check_likelihood(self.likelihood)
+        for name, meaning in (("noise", "noise_scale"), ("exposure", "exposure")):
+            if getattr(self, name) is not None and likelihood.takes != meaning:
+                raise ValueError(f"likelihood={likelihood.name!r} has no {name}: leave out the column of it.")
+        if self.noise_by is not None and len(self.noise_by):
+            if likelihood.takes != "noise_scale" or self.noise is not None:
+                raise ValueError("noise_by is for targets with normal or Student's noise of unknown size.")
+            unknown = [name for name in inputs.noise_names(self.noise_by) if name not in inputs.names]
+            if unknown:
+                names = ", ".join(inputs.names)
+                raise ValueError(f"noise_by names {unknown[0]!r}, which is no input: they are {names}.")
 
     def _options(self):
         """What was said of the inputs."""
@@ -971,7 +837,19 @@ class TableModel(BaseEstimator):
         Forecast
         """
         check_is_fitted(self, "model_")
-        return forecast_table(self, horizon, future, quantiles, source)
+        levels = check_levels(quantiles)
+        frame, times, source = future_table(self, horizon, future, source)
+        rows, _ = self._read_inputs(frame, source, in_order=True)
+        predicted = predict_rows(self, rows, levels)
+        return Forecast(
+            self.target,
+            times.reset_index(drop=True),
+            predicted.mean,
+            predicted.std,
+            levels,
+            predicted.shown,
+            draw=lambda number, state: draw_rows(self, rows, number, state),
+        )
 
     def evaluate(self, frame, *, source=TABLE):
         """Compare predictions with the targets of a table that the model has not seen.
@@ -1143,8 +1021,137 @@ class TableModel(BaseEstimator):
         check_is_fitted(self, "model_")
         if not hasattr(self, "_summary"):
             with limited_blas(self.model_.index_set_.n_components):
-                self._summary = summarise(self)
+                self._summary = self._summarise()
         return self._summary
+
+    def _summarise(self):
+        """What a model of a table consists of and how good it is; see :meth:`TableModel.summary`."""
+        model, inputs = self.model_, self.inputs_
+        fitted, scales = model.fitted_, length_scales(model.fitted_)
+        explains_nothing = self.scores_ is not None and self.scores_.explains_nothing
+        # the curvature at a peak of noise is no error of a period
+        is_peak = explains_nothing or any(one.bound == "lower" for one in scales[0])
+        period_errors = np.atleast_1d(np.full(1, np.nan) if is_peak else getattr(model, "period_std_", np.nan))
+        axes = [axis for axis, one in enumerate(fitted.prior.torus.axes) if one.kind == "circle"]
+        errors = np.broadcast_to(period_errors, len(axes)) if len(period_errors) == 1 else period_errors
+        circles = [_circle(model, scales, axis, error) for axis, error in zip(axes, errors, strict=True)]
+        return to_plain(
+            {
+                "target": self.target,
+                "unit": self.unit,
+                "calendar": None if self.inputs_.calendar is None else self.inputs_.calendar[0],
+                "clock": self.inputs_.timezone or self.inputs_.zone or None,
+                "order": self.inputs_.time,
+                "rows": {
+                    "fitted": self.n_rows_,
+                    "dropped": self.n_dropped_,
+                    "effective": self.n_effective_,
+                    "redundancy": self.redundancy_,
+                    "errors": self._kind_of_errors(),
+                },
+                "inputs": circles,
+                "kernel": _families(inputs.model),
+                "n_components": len(model.coef_),
+                "orders": sorted(frequencies_by_order(fitted).items()),
+                "selection": selection_summary(model).to_dict() if model.fit_.learned.rounds else None,
+                "truncation_error": model.truncation_error_,
+                "has_slow_change": SLOW_CHANGE in model.term_names_,
+                "slow_change_std": self._part_stds.get(SLOW_CHANGE),
+                "terms": self._summarise_terms(scales),
+                "unused": [{"column": column, "reason": reason} for column, reason in inputs.unused],
+                "slopes": [slope.to_json() for slope in self.slopes_],
+                "is_seasonal": _is_seasonal(fitted),
+                "function_std": function_std(model) if _is_seasonal(fitted) else self._part_stds[None],
+                "signal_std": np.sqrt(model.signal_variance_),
+                "noise_std": np.sqrt(model.noise_variance_),
+                "noise_column": self.noise,
+                "noise_by": inputs.names if self.noise_by == "auto" else list(self.noise_by or []),
+                "likelihood": likelihood_to_json(model.likelihood_),
+                "noise_factor": self.noise_factor_,
+                "log_evidence": model.log_marginal_likelihood_,
+                "holdout": None if self.scores_ is None else self.scores_.to_json(),
+                "naive": None if self.evaluation_ is None else _naive(self.evaluation_),
+                "explains_nothing": explains_nothing,
+                "is_refitted": self.is_refitted_,
+                "attribution": [] if explains_nothing else attribution(model),
+                "forecast": self._describe_forecast(),
+                "quality": self.quality_,
+                "findings": [asdict(one) for one in self.findings_],
+            }
+        )
+
+    def _summarise_terms(self, scales):
+        """Terms beside what repeats: how much they vary over the rows, and their length scales."""
+        fitted, found = self.model_.fitted_, []
+        for term, own in list(zip(fitted.prior.terms, scales, strict=True))[_is_seasonal(fitted) :]:
+            if term.name == SLOW_CHANGE:  # which is told beside them
+                continue
+            axes = [fitted.prior.torus.axes[one.axis] for one in own]
+            found.append(
+                {
+                    "name": term.name,
+                    "std": self._part_stds[term.name],
+                    "length_scales": [
+                        {"axis": axis.name, "kind": axis.kind, "value": one.value, "std": one.std, "bound": one.bound}
+                        for axis, one in zip(axes, own, strict=True)
+                        if axis.kind != "category"
+                    ],
+                }
+            )
+        return found
+
+    def _kind_of_errors(self):
+        """Whether errors of neighbouring rows are autocorrelated; "independent" where nobody looked."""
+        if self.inputs_.time is None or self.errors == "independent":
+            return "independent"
+        found = self.model_.fitted_.noise_process is not None or self.redundancy_ > 1
+        return "autocorrelated" if found else "not clearly autocorrelated"
+
+    def _forecast_ahead(self):
+        """Forecast of as many rows as were held out.
+
+        Returns
+        -------
+        Forecast or str
+            Why there is none, where the time alone does not tell the inputs, or nothing orders the rows.
+        """
+        n_unseen = int(self.record_.is_unseen.sum())
+        horizon = min(max(1, n_unseen or round(_SHARE * self.n_rows_)), _MOST_ROWS)
+        try:
+            return self.forecast(horizon, quantiles=(LOW, 0.5, HIGH))
+        except TableError as error:
+            return str(error)
+
+    def _describe_forecast(self):
+        """The forecast in a few numbers, for JSON; None where nothing orders the rows.
+
+        Returns
+        -------
+        dict or None
+            Number of rows, first and last time, mean, and the lowest and highest value with their times and 95 %
+            intervals; or the reason why there is none.
+        """
+        if self.inputs_.time is None:
+            return None
+        ahead = self._forecast_ahead()
+        if isinstance(ahead, str):
+            return {"reason": ahead}
+        lowest, highest = int(np.argmin(ahead.mean)), int(np.argmax(ahead.mean))
+        margin = float(np.median(ahead.quantiles[:, -1] - ahead.quantiles[:, 0]) / 2)
+
+        def at(i):
+            low, _, high = ahead.quantiles[i].tolist()
+            return {"time": show_moment(ahead.times.iloc[i]), "mean": float(ahead.mean[i]), "low": low, "high": high}
+
+        return {
+            "rows": len(ahead),
+            "mean": float(np.mean(ahead.mean)),
+            "margin": margin,
+            "first": at(0),
+            "last": at(len(ahead) - 1),
+            "lowest": at(lowest),
+            "highest": at(highest),
+        }
 
     def findings(self):
         """What is said of the model, from its summary: verdict, figures, what matters, problems and notes.
@@ -1210,7 +1217,19 @@ class TableModel(BaseEstimator):
         notes : dict, optional
             More that JSON can hold, such as where the table came from; ``notes_`` of a loaded model.
         """
-        table = to_notes(self, notes)
+        summary = self.summary()  # first: it says so if the model is not fitted
+        table = {
+            "layout": _LAYOUT,
+            "parameters": to_plain(self.get_params() | {"verbose": 0, "terms": to_json(self.terms)}),
+            "inputs": self.inputs_.to_json(),
+            "slopes": [slope.to_json() for slope in self.slopes_],
+            "typical_scale": self._typical_scale,
+            "timeline": None if self.timeline_ is None else self.timeline_.to_json(),
+            "evaluation": None if self.evaluation_ is None else to_plain(self.evaluation_.to_json()),
+            "summary": summary,
+            "record": self.record_.to_json(),
+            "notes": {} if notes is None else notes,
+        }
         self.model_.save(path, notes={"table": table})
 
     @classmethod
@@ -1243,4 +1262,32 @@ class TableModel(BaseEstimator):
         -------
         TableModel
         """
-        return from_notes(cls, model, path)
+        content = model.notes_.get("table") if isinstance(model.notes_, dict) else None
+        if content is None:
+            raise ValueError(
+                f"{path} holds a TorusGPRegressor that does not know the columns of a table: it was not written by "
+                "torusgp fit. Use it from Python with TorusGPRegressor.load."
+            )
+        with decoding(path):
+            check_layout(path, content["layout"], _LAYOUT)
+            table = cls(**(content["parameters"] | {"terms": from_json(content["parameters"]["terms"])}))
+            table.model_, table.inputs_ = model, TableInputs.from_json(content["inputs"])
+            table.slopes_ = [SlopeEstimate(**one) for one in content["slopes"]]
+            stored_names = list(getattr(model, "feature_names_in_", ()))
+            if table.inputs_.names != stored_names:
+                raise ValueError(f"its table has the inputs {table.inputs_.names}, its regressor {stored_names}.")
+            table._typical_scale = content["typical_scale"]
+            table.timeline_ = None if content["timeline"] is None else Timeline.from_json(content["timeline"])
+            table._set_noise_factor()
+            table._summary, table.notes_ = content["summary"], content["notes"]
+            rows, holdout = table._summary["rows"], table._summary["holdout"]
+            table.n_rows_, table.n_dropped_ = rows["fitted"], rows["dropped"]
+            table.redundancy_, table.n_effective_ = rows["redundancy"], rows["effective"]
+            table.scores_ = None if holdout is None else Scores.from_json(holdout)
+            evaluation = content["evaluation"]
+            table.evaluation_ = None if evaluation is None else Backtest.from_json(evaluation)
+            table.is_refitted_ = table._summary["is_refitted"]
+            table.quality_ = table._summary["quality"]
+            table.findings_ = [Finding(**one) for one in table._summary["findings"]]
+            table.record_ = Record.from_json(content["record"])
+        return table
