@@ -20,13 +20,13 @@ from torusgp.fitting.prior import scale_name
 from torusgp.fitting.schedule import limited_blas
 from torusgp.tables.backtest import TOGETHER
 from torusgp.tables.clock import few_turns, show_moment
-from torusgp.tables.inputs import NOT_NAMED, category_inputs, numbered
+from torusgp.tables.inputs import NOT_NAMED, Rows, TableInputs, category_inputs, numbered
 from torusgp.tables.table import MOST_LEVELS
 from torusgp.tables.timeline import Timeline
 from torusgp.tables.words import word
 from torusgp.views.findings import NOTE, PROBLEM, Finding, describe_naive
 from torusgp.views.model_findings import model_findings
-from torusgp.views.numbers import count, listed, number, percent, with_unit
+from torusgp.views.numbers import count, listed, number, percent, quantity, with_unit
 
 
 @dataclass(frozen=True)
@@ -236,6 +236,11 @@ class Repeats:
     y: Any
     categories: Any
 
+    @classmethod
+    def of_rows(cls, rows: Rows, inputs: TableInputs) -> Repeats:
+        """Repeats among rows of a table."""
+        return cls(rows.X, rows.y, category_inputs(inputs.model))
+
     @cached_property
     def groups(self) -> NDArray[np.int64]:
         """Numbers of the rows, equal where all inputs are."""
@@ -374,64 +379,82 @@ _ON_BOTH_SIDES = (
 _UNITS = (("day", 86400.0), ("hour", 3600.0), ("minute", 60.0), ("second", 1.0))
 
 
-def describe_data(table, frame, rows):
-    """The rows of a fit in numbers, and what may be wrong with them.
+@dataclass(frozen=True)
+class Case:
+    """Fitted model, its table and the rows that it was fitted to; what several checks ask of them is computed once.
 
-    Parameters
+    Attributes
     ----------
-    table : TableModel
-        Model that is fitted to them.
+    model : TableModel
+        Fitted model.
     frame : pandas.DataFrame
         The whole table.
     rows : Rows
         The complete rows, in their order.
-
-    Returns
-    -------
     data : dict
-        For JSON: first and last moment, usual step, and numbers of gaps, duplicates, rows of equal inputs and zeros;
-        None for what needs an order where rows have none.
-    findings : list of Finding
+        The rows in numbers, for JSON, as checks find them: first and last moment, usual step, and numbers of gaps,
+        duplicates, rows of equal inputs and zeros; None for what needs an order where rows have none.
     """
-    unused = dict(table.inputs_.unused)
-    data: dict[str, Any] = dict.fromkeys(("first", "last", "step", "gaps", "duplicates", "equal_inputs", "zeros"))
-    data["mean"] = float(rows.y.mean())
-    findings = []
-    if rows.order is not None:
-        data["first"], data["last"] = (show_moment(rows.order.iloc[i]) for i in (0, -1))
-        findings += _of_steps(rows.order, data)
-        findings += _of_duplicates(rows, data, numbered(frame, rows.source).loc[rows.X.index.sort_values()])
-    else:
-        findings += _of_repeats(repeats_of(table, rows), table, data, rows.source)
-    findings += _of_zeros(rows, data, table.target)
-    findings += _of_marks(rows.X[category_inputs(table.inputs_.model)])
-    if table.n_dropped_:
-        n_rows = len(rows.y) + table.n_dropped_
-        miss = "misses a value and was" if table.n_dropped_ == 1 else "miss a value and were"
-        text = f"{count(table.n_dropped_, 'row')} of {number(n_rows)} {miss} left out."
-        findings.append(Finding(NOTE, "data", text))
-    if unused:
-        names = [name if reason == NOT_NAMED else f"{name} ({reason})" for name, reason in unused.items()]
-        left = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
-        are = "Column not used" if len(names) == 1 else "Columns not used"
-        findings.append(Finding(NOTE, "data", f"{are}: {', '.join(names[:_MOST_LISTED])}{left}."))
-    return data, findings
+
+    model: Any
+    frame: Any
+    rows: Rows
+    data: dict[str, Any]
+
+    @cached_property
+    def few_turns(self):
+        """Cycles that the rows have not seen twice."""
+        return few_turns(self.model.inputs_, self.rows.order)
+
+    @cached_property
+    def outliers(self):
+        """Rows that spoil the fit, if there are any."""
+        return find_outliers(self.model, self.rows)
 
 
-def repeats_of(table, rows):
-    """Rows of a table whose inputs are those of another row."""
-    return Repeats(rows.X, rows.y, category_inputs(table.inputs_.model))
+def conclude(table, frame, rows, told):
+    """Collect all that is to be said of a fitted model and its rows, and warn of it.
+
+    Parameters
+    ----------
+    table : TableModel
+        Fitted model; its ``findings_`` and ``quality_`` are set.
+    frame : pandas.DataFrame
+        The whole table.
+    rows : Rows
+        The rows that it was fitted to.
+    told : list of warnings.WarningMessage
+        Warnings of the fit.
+    """
+    numbers = ("first", "last", "step", "gaps", "duplicates", "equal_inputs", "zeros")
+    case = Case(table, frame, rows, dict.fromkeys(numbers))
+    warned, of_data, quiet = ([one for check in checks for one in check(case)] for checks in CHECKS)
+    outliers = sum(one.about == "data" and one.level == PROBLEM for one in warned)
+    table.quality_ = {**case.data, "mean": float(rows.y.mean()), "outliers": outliers}
+    heard = [
+        Finding(PROBLEM, "model", " ".join(str(one.message).split()))
+        for one in told
+        if issubclass(one.category, UserWarning)
+    ]
+    table.findings_ = list(dict.fromkeys([*heard, *warned, *of_data, *quiet]))
+    for one in told:
+        warnings.warn(one.message, one.category, stacklevel=3)
+    for finding in [*warned, *(one for one in of_data if one.level == PROBLEM)]:
+        warnings.warn(finding.text, stacklevel=3)
 
 
-def _of_repeats(repeats, table, data, source):
+def _repeats_of_inputs(case):
     """Rows without an order whose inputs are those of others, which are there twice if targets are equal, too."""
-    data["equal_inputs"], data["duplicates"] = repeats.n_equal_inputs, int(repeats.equal.sum())
+    if case.rows.order is not None:
+        return []
+    repeats, source = Repeats.of_rows(case.rows, case.model.inputs_), case.rows.source
+    case.data["equal_inputs"], case.data["duplicates"] = repeats.n_equal_inputs, int(repeats.equal.sum())
     if not repeats.stay_together:
         return []
     rows = repeats.X.index.to_numpy()
     held = ""
-    if table.scores_ is not None:
-        held = _TOGETHER if TOGETHER in table.scores_.rows else _ON_BOTH_SIDES
+    if case.model.scores_ is not None:
+        held = _TOGETHER if TOGETHER in case.model.scores_.rows else _ON_BOTH_SIDES
     if not repeats.are_there_twice:
         text = f"{_of_all(repeats.n_equal_inputs, rows)} the same inputs as an earlier one.{held}"
         return [Finding(NOTE, "data", text)]
@@ -448,8 +471,12 @@ def _of_all(number_of, rows):
     return f"{number(number_of)} of {count(len(rows), 'row')} {'has' if number_of == 1 else 'have'}"
 
 
-def _of_steps(order, data):
+def _steps(case):
     """The usual step between moments, and where rows are missing."""
+    order, data = case.rows.order, case.data
+    if order is None:
+        return []
+    data["first"], data["last"] = (show_moment(order.iloc[i]) for i in (0, -1))
     moments = order.drop_duplicates()
     is_time = order.dtype.kind == "M" or hasattr(order, "dt")
     steps = moments.diff().iloc[1:]
@@ -476,27 +503,28 @@ def _of_steps(order, data):
     n_missing = count(int(missing.sum()), "row")
     longest = int(gaps[np.argmax(missing)])
     size = _duration(steps[longest]) if is_time else number(steps[longest])
-    return [
-        Finding(
-            NOTE,
-            "data",
-            f"{count(len(gaps), 'gap')} in {order.name}, in which about {n_missing} are missing; "
-            f"the longest, of {size}, begins after {show_moment(moments.iloc[longest])}.",
-        )
-    ]
+    text = (
+        f"{count(len(gaps), 'gap')} in {order.name}, in which about {n_missing} are missing; the longest, of {size}, "
+        f"begins after {show_moment(moments.iloc[longest])}."
+    )
+    return [Finding(NOTE, "data", text)]
 
 
-def _of_duplicates(rows, data, frame):
+def _repeated_moments(case):
     """Moments that occur several times: by accident, or because the table has several series."""
+    rows, data = case.rows, case.data
+    if rows.order is None:
+        return []
+    frame = numbered(case.frame, rows.source).loc[rows.X.index.sort_values()]
     inputs = rows.X.assign(**{"(moment)": rows.order.to_numpy()})
     data["duplicates"] = int(inputs.duplicated().sum())  # rows of one moment that inputs tell apart are none
     text = repeated_times(frame, rows.order.sort_index(), rows.source) if data["duplicates"] else None
     return [] if text is None else [Finding(PROBLEM, "data", text)]
 
 
-def _of_marks(levels):
+def _marks(case):
     """Levels of categories that may stand for missing values, which they do only if somebody says so."""
-    findings = []
+    findings, levels = [], case.rows.X[category_inputs(case.model.inputs_.model)]
     for name in levels:
         counts = levels[name][looks_missing(levels[name])].value_counts()
         if len(counts):
@@ -506,8 +534,9 @@ def _of_marks(levels):
     return findings
 
 
-def _of_zeros(rows, data, target):
+def _zeros(case):
     """Zeros among values that are all far from zero: they may stand for missing ones."""
+    rows, data = case.rows, case.data
     zeros = rows.y == 0
     others = np.abs(rows.y[~zeros])
     if len(np.unique(np.sign(rows.y[~zeros]))) > 1 or zeros.mean() > _MOST_ZEROS:
@@ -517,14 +546,28 @@ def _of_zeros(rows, data, target):
         return []
     data["zeros"] = int(zeros.sum())
     first = listed(place_of_row(row, rows.source) for row in sorted(rows.X.index[np.flatnonzero(zeros)[:3]]))
-    return [
-        Finding(
-            PROBLEM,
-            "data",
-            f"{target} is 0 in {count(zeros.sum(), 'row')} ({percent(zeros.mean())}), and {number(others.min(), 3)} or "
-            f"more in all others: do zeros stand for missing values? The first: {first}.",
-        )
-    ]
+    text = (
+        f"{case.model.target} is 0 in {count(zeros.sum(), 'row')} ({percent(zeros.mean())}), and "
+        f"{number(others.min(), 3)} or more in all others: do zeros stand for missing values? The first: {first}."
+    )
+    return [Finding(PROBLEM, "data", text)]
+
+
+def _dropped(case):
+    """Rows that were left out."""
+    number_of, n_rows = case.model.n_dropped_, len(case.rows.y) + case.model.n_dropped_
+    miss = "misses a value and was" if number_of == 1 else "miss a value and were"
+    text = f"{count(number_of, 'row')} of {number(n_rows)} {miss} left out."
+    return [Finding(NOTE, "data", text)] if number_of else []
+
+
+def _unused(case):
+    """Columns that are no inputs, and why."""
+    unused = case.model.inputs_.unused
+    names = [name if reason == NOT_NAMED else f"{name} ({reason})" for name, reason in unused]
+    left = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
+    are = "Column not used" if len(names) == 1 else "Columns not used"
+    return [Finding(NOTE, "data", f"{are}: {', '.join(names[:_MOST_LISTED])}{left}.")] if unused else []
 
 
 def _duration(seconds):
@@ -546,85 +589,25 @@ def kept_warnings():
         yield told
 
 
-def conclude(table, frame, rows, told):
-    """Collect all that is to be said of a fitted model and its rows, and warn of it.
-
-    Parameters
-    ----------
-    table : TableModel
-        Fitted model; its ``findings_`` and ``quality_`` are set.
-    frame : pandas.DataFrame
-        The whole table.
-    rows : Rows
-        The rows that it was fitted to.
-    told : list of warnings.WarningMessage
-        Warnings of the fit.
-    """
-    problems, notes = find_problems(table, rows)
-    table.quality_, of_data = describe_data(table, frame, rows)
-    table.quality_["outliers"] = sum(one.about == "data" and one.level == PROBLEM for one in problems)
-    heard = [
-        Finding(PROBLEM, "model", " ".join(str(one.message).split()))
-        for one in told
-        if issubclass(one.category, UserWarning)
-    ]
-    table.findings_ = list(dict.fromkeys([*heard, *problems, *of_data, *notes]))
-    for one in told:
-        warnings.warn(one.message, one.category, stacklevel=3)
-    for finding in [*problems, *(one for one in of_data if one.level == PROBLEM)]:
-        warnings.warn(finding.text, stacklevel=3)
-
-
-def find_problems(table, rows):
-    """What cannot be right about a fitted model, what to bear in mind, and whether rows held out contradict it.
-
-    Parameters
-    ----------
-    table : TableModel
-        Fitted model.
-    rows : Rows
-        The rows that it was fitted to.
-
-    Returns
-    -------
-    list of Finding
-        Problems that a warning tells first.
-    list of Finding
-        What is not worth a warning.
-    """
-    few, outliers = few_turns(table.inputs_, rows.order), find_outliers(table, rows)
-    told = [Finding(PROBLEM, "model", text) for text in _of_length_scales(table)]
-    told += [Finding(NOTE, "data", text) for text in _of_turns(few, table.inputs_.has_time_slope)]
-    # what follows from a cause that is told is not told, too
-    own = [Finding(PROBLEM, "data", text) for text in _of_outliers(outliers)]
-    told += own or [Finding(NOTE, "data", text) for text in _of_error_bars(table)]
-    told += [] if few else [Finding(NOTE, "model", text) for text in _of_runs(table)]
-    quiet = []
-    if table.scores_ is not None:
-        found = _of_scores(table, bool(few), outliers is not None)
-        told += [Finding(PROBLEM, "predictions", text) for text in found]
-        if table.scores_.intervals == "far too narrow" and not found:
-            quiet = [Finding(PROBLEM, "predictions", _too_narrow(table.scores_))]
-    return told, quiet + _of_naive(table) + model_findings(table.model_)
-
-
-def _of_runs(table):
-    """Errors that are correlated for longer than the rows can tell."""
-    process = table.model_.fitted_.noise_process
-    if process is None or not process.autocovariance.is_cut_off:
+def _runs(case):
+    """Errors that are correlated for longer than the rows can tell, if no cycle explains it."""
+    table, process = case.model, case.model.model_.fitted_.noise_process
+    if case.few_turns or process is None or not process.autocovariance.is_cut_off:
         return []
     hint = f"If the level changes steadily, {word('slope')} takes that into account."
     if table.inputs_.has_time_slope:
         hint = "Does the level move in other ways than along a line?"
-    return [
+    text = (
         f"Errors are autocorrelated over more than {process.autocovariance.n_lags} rows, too long for {table.n_rows_} "
         f"rows to show: standard errors of slow effects may be too small. {hint}"
-    ]
+    )
+    return [Finding(NOTE, "model", text)]
 
 
-def _of_length_scales(table):
-    fitted, stds = table.model_.fitted_, table._part_stds
-    terms = zip(table.model_.term_names_, length_scales(fitted, errors=False), strict=False)
+def _length_scales(case):
+    """Length scales at their lower bound, of circles of terms that matter."""
+    fitted, stds = case.model.model_.fitted_, case.model._part_stds
+    terms = zip(case.model.model_.term_names_, length_scales(fitted, errors=False), strict=False)
     seen = [scales for name, scales in terms if stds.get(name, np.inf) > _SEEN * stds[None]]
     found = [one for scales in seen for one in scales if one.bound == "lower"]
     found = [one for one in found if fitted.prior.torus.axes[one.axis].kind == "circle"]
@@ -632,15 +615,17 @@ def _of_length_scales(table):
         return []
     names = list(dict.fromkeys(_axis_name(fitted, one.axis) for one in found))
     verb = "is at its" if len(names) == 1 else "are at their"
-    return [
+    text = (
         f"The length scale{'s' * (len(names) > 1)} of {', '.join(names)} {verb} lower bound, {found[0].lower:g}: the "
         "model follows single rows, or what repeats is finer than that. Check the period and its units, give a shorter "
         "one if the target repeats many times within it, and look for outliers."
-    ]
+    )
+    return [Finding(PROBLEM, "model", text)]
 
 
-def _of_turns(few, has_line):
-    """What rests on less than two turns; what looks like a line on less than one."""
+def _turns(case):
+    """Claims that rest on less than two turns; what looks like a line on less than one."""
+    few, has_line = case.few_turns, case.model.inputs_.has_time_slope
     unfinished = [turns for turns in few if turns.is_unfinished and has_line]
     messages = [
         f"The rows cover {turns}: what is said of {turns.input} rests on less than two of them. Give more rows, or "
@@ -653,53 +638,58 @@ def _of_turns(few, has_line):
             f"The rows cover less than one turn of {', '.join(turns.name for turns in unfinished)}, part of which "
             f"looks like a line: forecasts along it may be far off. Leave out {word('slope')}, or fit to more rows."
         )
-    return messages
+    return [Finding(NOTE, "data", text) for text in messages]
 
 
-def _of_outliers(outliers):
+def _outliers(case):
+    """Rows that lie far off; where there are none, noise that is much larger than known."""
+    outliers = case.outliers
     if outliers is None:
-        return []
+        return _error_bars(case.model)
     one = outliers.n_rows == 1
     left = outliers.n_rows - len(outliers.first)
     more = f" and {left} more" if left else ""
-    return [
+    text = (
         f"{outliers.n_rows} row{'' if one else 's'} {'lies' if one else 'lie'} many standard deviations (of about "
         f"{outliers.std:.2g}) from what the model makes of the others: "
         f"{', '.join(outliers.first)}{more}. {'It makes' if one else 'They make'} the noise too large and "
         f"{'pulls' if one else 'pull'} the function: look at {'it' if one else 'them'}, and fit without what is wrong."
-    ]
+    )
+    return [Finding(PROBLEM, "data", text)]
 
 
-def _of_naive(table):
-    """That a forecast without any model is better."""
-    found = table.evaluation_
+def _naive(case):
+    """A forecast without any model that is better."""
+    found = case.model.evaluation_
     if found is None or found.beats_naive:
         return []
-    errors = [with_unit(number(one.mae, 3), table.unit) for one in (found.naive, found.scores)]
-    return [
-        Finding(
-            PROBLEM,
-            "predictions",
-            f"A forecast by {describe_naive(found.season)} would predict the rows held out better: its mean absolute "
-            f"error is {errors[0]}, that of the model {errors[1]}.",
-        )
-    ]
+    errors = [quantity(one.mae, case.model.unit) for one in (found.naive, found.scores)]
+    text = (
+        f"A forecast by {describe_naive(found.season)} would predict the rows held out better: its mean absolute "
+        f"error is {errors[0]}, that of the model {errors[1]}."
+    )
+    return [Finding(PROBLEM, "predictions", text)]
 
 
-def _of_error_bars(table):
-    """What noise that is much larger than known may mean where there may be another period."""
+def _error_bars(table):
+    """Noise that is much larger than known, where there may be another period."""
     circles = table.inputs_.circles
     searched = [circle.input for circle in circles if circle.period == "auto"]
     if table.noise_factor_ is None or table.noise_factor_ < _LARGE_FACTOR or len(circles) > 1 or not searched:
         return []
-    return [
+    text = (
         f"The noise is {table.noise_factor_:.3g} times what {table.noise!r} says: error bars are too small, or there "
         f"is another period; then give {word('two_periods', searched[0])}."
-    ]
+    )
+    return [Finding(NOTE, "data", text)]
 
 
-def _of_scores(table, has_few_turns, has_outliers):
+def _scores(case):
+    """Problems that rows held out have with the predictions, unless another finding explains them."""
+    table, has_few_turns, has_outliers = case.model, bool(case.few_turns), case.outliers is not None
     scores, messages = table.scores_, []
+    if scores is None:
+        return []
     if (scores.is_biased or scores.misses_level) and not has_few_turns:
         messages.append(_bias(scores, table.inputs_.has_time_slope, table.unit))
     if scores.explains_nothing:
@@ -709,7 +699,7 @@ def _of_scores(table, has_few_turns, has_outliers):
             "the target repeats many times within them, and look for outliers."
         )
     is_explained = has_outliers or has_few_turns or bool(messages)
-    changing = _of_sizes(table) if scores.is_too_wide or scores.intervals.endswith("narrow") else None
+    changing = _sizes(table) if scores.is_too_wide or scores.intervals.endswith("narrow") else None
     if changing is not None and not has_outliers:
         messages.append(changing)
     elif scores.is_too_wide and not has_outliers:
@@ -722,11 +712,11 @@ def _of_scores(table, has_few_turns, has_outliers):
         )
     elif scores.is_too_narrow and not is_explained:
         messages.append(_too_narrow(scores))
-    return messages
+    return [Finding(PROBLEM, "predictions", text) for text in messages]
 
 
-def _of_sizes(table):
-    """Along which input the errors of rows held out change in size, if that may be what is wrong with intervals."""
+def _sizes(table):
+    """Input along which the errors of rows held out change in size, if that may be what is wrong with intervals."""
     if table.noise_by or table.noise is not None or check_likelihood(table.likelihood).takes != "noise_scale":
         return None
     along = max(table.record_.errors, key=_change_of_size, default=None)
@@ -740,6 +730,19 @@ def _of_sizes(table):
         f"({word('noise_by', along.name)}). Rows that are certain beforehand, such as those of closed hours, are "
         "better left out; forecasts leave such hours out, too."
     )
+
+
+def _narrow_intervals(case):
+    """Intervals that are far too narrow, which no other finding says."""
+    scores = case.model.scores_
+    if scores is None or scores.intervals != "far too narrow" or _scores(case):
+        return []
+    return [Finding(PROBLEM, "predictions", _too_narrow(scores))]
+
+
+def _model(case):
+    """Findings on the regressor alone."""
+    return model_findings(case.model.model_)
 
 
 def _change_of_size(along):
@@ -787,3 +790,11 @@ def _bias(scores, has_line, unit):
         f"The level has changed: the rows held out lie {'above' if bias > 0 else 'below'} their predictions by "
         f"{with_unit(f'{number(abs(bias), 3)} ± {number(error, 2)}', unit)} on average, {beyond}. {_remedy(has_line)}"
     )
+
+
+_OF_DATA = (_steps, _repeated_moments, _repeats_of_inputs, _zeros, _marks, _dropped, _unused)
+CHECKS = (  # in the order in which they are told: all are warned of, problems are, none are
+    (_length_scales, _turns, _outliers, _runs, _scores),
+    _OF_DATA,
+    (_narrow_intervals, _naive, _model),
+)

@@ -25,7 +25,7 @@ from torusgp.storage.files import check_places, write_together
 from torusgp.storage.serialisation import from_json, to_json
 from torusgp.tables.backtest import FEWEST_ROWS, Backtest, backtest_rows, evaluate_last, hold_out
 from torusgp.tables.clock import show_moment, zone_name
-from torusgp.tables.findings import conclude, kept_warnings, length_scales, repeats_of
+from torusgp.tables.findings import Repeats, conclude, kept_warnings, length_scales
 from torusgp.tables.forecast import (
     HIGH,
     LOW,
@@ -640,7 +640,7 @@ class TableModel(BaseEstimator):
         with _restored_on_failure(self):
             frame, source = to_table(frame, source, self.missing)
             rows = self._read(frame, source)
-            repeats = None if rows.order is not None else repeats_of(self, rows)
+            repeats = None if rows.order is not None else Repeats.of_rows(rows, self.inputs_)
             held, words = hold_out(len(rows.y), rows.order, holdout, start, random_state, repeats)
             n_left = int(np.sum(~held))
             if n_left < FEWEST_ROWS:
