@@ -19,9 +19,9 @@ from torusgp.checks import is_real
 from torusgp.data.tables import TableError
 from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.fitting.noise_process import MOST_ROWS
-from torusgp.tables.clock import to_moment
+from torusgp.tables.clock import to_minutes, to_moment
 from torusgp.tables.forecast import Predictions, forecast_arguments, predict_rows, quantile_name, quantile_names
-from torusgp.tables.timeline import Horizon, Timeline, wall_clock
+from torusgp.tables.timeline import Horizon, Timeline, wall_stamps
 from torusgp.tables.words import word
 from torusgp.views.scores import Scores
 
@@ -140,7 +140,7 @@ def step_numbers(order: Any, timeline: Timeline) -> Array:
     """
     if order.dtype.kind != "M":
         return order.to_numpy(dtype=float) / _step(order.to_numpy(dtype=float), timeline)
-    wall = wall_clock(order)
+    wall = wall_stamps(order)
     if timeline.unit == "month":
         return wall.astype("datetime64[M]").astype(float) / timeline.step
     seconds = (wall - np.datetime64("1970-01-01")) / np.timedelta64(1, "s")
@@ -168,7 +168,7 @@ def season_steps(timeline: Timeline, periods: dict[str, float], order: Any) -> d
     known = periods if is_number else _SEASONS[timeline.unit or "second"]
     step = timeline.step
     if not timeline.is_regular:
-        values = order.to_numpy(dtype=float) if is_number else wall_clock(order).astype(float) / 1e6
+        values = order.to_numpy(dtype=float) if is_number else wall_stamps(order).astype(float) / 1e6
         step = _step(values, timeline)
     steps = {name: round(length / step) for name, length in known.items()}
     return {name: number for name, number in steps.items() if number >= 2}
@@ -431,7 +431,7 @@ def hold_out(n_rows, order, fraction=0.2, start=None, random_state=0, repeats=No
 def _distinct(value, order):
     """A time or number of a column, with the digits that tell it from others."""
     if hasattr(value, "isoformat"):
-        return value.isoformat(sep=" ", timespec="minutes")
+        return to_minutes(value)
     if value == int(value) and abs(value) < 1e15:
         return f"{value:.0f}"
     range_in_it = np.abs(order).max() / max(np.ptp(order), np.finfo(float).tiny)

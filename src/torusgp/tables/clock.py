@@ -283,6 +283,16 @@ def name_of_zone(zone):
 _FIXED_OFFSET = re.compile(r"UTC([+-])(\d{2}):(\d{2})")
 
 
+def on_wall(times):
+    """Times of a column as a clock on the wall shows them, without a zone."""
+    return times if times.dt.tz is None else times.dt.tz_localize(None)
+
+
+def in_utc(times):
+    """Times of a column without a zone: those of UTC where they have one."""
+    return times if times.dt.tz is None else on_wall(times.dt.tz_convert("UTC"))
+
+
 def zone_name(times):
     """Name of the zone of a column of times, empty if they have none."""
     zone = times.dt.tz
@@ -1034,5 +1044,10 @@ def show_moment(value):
     """A time or number, without what goes without saying."""
     if not hasattr(value, "isoformat"):
         return f"{value:.8g}"
-    text = value.isoformat(sep=" ", timespec="minutes").replace("+00:00", " UTC")
+    text = to_minutes(value).replace("+00:00", " UTC")
     return text.removesuffix(" 00:00") if value.tzinfo is None else text
+
+
+def to_minutes(value):
+    """A time to the minute, or a number, as an error names it."""
+    return value.isoformat(sep=" ", timespec="minutes") if hasattr(value, "isoformat") else f"{value:.10g}"

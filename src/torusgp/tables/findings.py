@@ -23,7 +23,7 @@ from torusgp.tables.clock import few_turns, show_moment
 from torusgp.tables.inputs import NOT_NAMED, Rows, TableInputs, category_inputs, numbered
 from torusgp.tables.table import MOST_LEVELS
 from torusgp.tables.timeline import Timeline
-from torusgp.tables.words import word
+from torusgp.tables.words import some_of, word
 from torusgp.views.findings import NOTE, PROBLEM, Finding, describe_naive
 from torusgp.views.model_findings import model_findings
 from torusgp.views.numbers import count, listed, number, percent, quantity, with_unit
@@ -565,9 +565,8 @@ def _unused(case):
     """Columns that are no inputs, and why."""
     unused = case.model.inputs_.unused
     names = [name if reason == NOT_NAMED else f"{name} ({reason})" for name, reason in unused]
-    left = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
     are = "Column not used" if len(names) == 1 else "Columns not used"
-    return [Finding(NOTE, "data", f"{are}: {', '.join(names[:_MOST_LISTED])}{left}.")] if unused else []
+    return [Finding(NOTE, "data", f"{are}: {some_of(names, _MOST_LISTED)}.")] if unused else []
 
 
 def _duration(seconds):

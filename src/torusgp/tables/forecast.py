@@ -16,10 +16,12 @@ from sklearn.utils import check_random_state
 from torusgp.checks import is_real
 from torusgp.data.tables import TableError, place_of_row
 from torusgp.fitting.likelihoods import check_likelihood
+from torusgp.tables.clock import in_utc, on_wall, to_minutes
 from torusgp.tables.inputs import Rows, check_order, numbered, row_times, to_table
 from torusgp.tables.timeline import Horizon
-from torusgp.tables.words import TABLE, word
+from torusgp.tables.words import TABLE, some_of, word
 from torusgp.views.metrics import deviances
+from torusgp.views.numbers import listed
 from torusgp.views.scores import LEVELS, Scores
 
 LOW, HIGH = 0.025, 0.975  # ends of the intervals that are drawn
@@ -248,14 +250,14 @@ def _spans(times, span):
         if span not in SPANS:
             raise ValueError(f"span must be one of {', '.join(SPANS)} or 'all', got {span!r}.")
         zone = times.dt.tz
-        wall = times if zone is None else times.dt.tz_localize(None)
+        wall = on_wall(times)
         starts = wall.dt.to_period(SPANS[str(span)]).dt.start_time
         if zone is not None and span == "hour":
             starts = times - (wall - starts)  # an hour that comes twice is two
         elif zone is not None:
             first_of_two = np.ones(len(times), dtype=bool)
             starts = starts.dt.tz_localize(zone, nonexistent="shift_forward", ambiguous=first_of_two)
-        keys = (starts if zone is None else starts.dt.tz_convert("UTC").dt.tz_localize(None)).to_numpy()
+        keys = in_utc(starts).to_numpy()
     first = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
     return starts.iloc[first].reset_index(drop=True), first
 
@@ -504,7 +506,7 @@ def future_table(table, horizon, future, source=TABLE):
     frame = numbered(frame, source)
     absent = [name for name in [timeline.column, *needed] if name not in frame.columns]
     if absent:
-        raise TableError(f"{source} lacks {_names(absent)}, which the forecast needs.")
+        raise TableError(f"{source} lacks {listed(map(repr, absent))}, which the forecast needs.")
     if not len(frame):
         raise TableError(f"{source} has no rows.")
     known = _read_times(table, timeline, frame, source)
@@ -520,13 +522,13 @@ def future_table(table, horizon, future, source=TABLE):
 
 def _unknown_future(timeline, horizon, needed):
     """What has to be known of the time to come, and of which times if the horizon says so."""
-    when = f"after {_shown(timeline.last_time)}"
+    when = f"after {to_minutes(timeline.last_time)}"
     if horizon is not None:
         times = timeline.after(horizon)
-        when = f"for the {len(times)} rows from {_shown(times.iloc[0])} to {_shown(times.iloc[-1])}"
+        when = f"for the {len(times)} rows from {to_minutes(times.iloc[0])} to {to_minutes(times.iloc[-1])}"
     return (
-        f"The model has {_names(needed)} as input{'s' * (len(needed) > 1)}, which must be known {when}: give a table "
-        f"that has them, with a column {timeline.column!r} ({word('future')})."
+        f"The model has {listed(map(repr, needed))} as input{'s' * (len(needed) > 1)}, which must be known {when}: "
+        f"give a table that has them, with a column {timeline.column!r} ({word('future')})."
     )
 
 
@@ -551,14 +553,15 @@ def _read_times(table, timeline, frame, source):
     twice = times[times.duplicated()]
     if len(twice):
         raise TableError(
-            f"{place_of_row(twice.index[0], source)}: {_shown(twice.iloc[0])} is there twice in column "
+            f"{place_of_row(twice.index[0], source)}: {to_minutes(twice.iloc[0])} is there twice in column "
             f"{timeline.column!r}. A forecast has one row at a time."
         )
     past = times[times <= last]
     if len(past):
+        first, place = to_minutes(past.iloc[0]), place_of_row(past.index[0], source)
         raise TableError(
-            f"{place_of_row(past.index[0], source)}: {_shown(past.iloc[0])} is not after the last row that was fitted, "
-            f"at {_shown(last)}. {len(past)} of {len(times)} rows of {source} overlap the past: leave them out."
+            f"{place}: {first} is not after the last row that was fitted, at {to_minutes(last)}. {len(past)} of "
+            f"{len(times)} rows of {source} overlap the past: leave them out."
         )
     return times
 
@@ -582,7 +585,7 @@ def _wanted(timeline, horizon, known, source):
         return times[: horizon.rows]
     end = timeline.end(horizon)
     if not (times <= end).any():
-        raise TableError(f"The horizon ends at {_shown(end)}, before the first row of {source}.")
+        raise TableError(f"The horizon ends at {to_minutes(end)}, before the first row of {source}.")
     return times[times <= end]
 
 
@@ -611,8 +614,8 @@ def _tell_closed(timeline, horizon):
         days = whole[timeline.on_closed_days(whole)].dt.strftime("%Y-%m-%d").unique()
         if len(days):
             warnings.warn(
-                f"Nothing is forecast for {_listed(days)}: on this day of the year the table never has rows. Should "
-                f"there be some, give a table that has them ({word('future')}).",
+                f"Nothing is forecast for {some_of(days, _MOST_DAYS, 'more days')}: on this day of the year the table "
+                f"never has rows. Should there be some, give a table that has them ({word('future')}).",
                 stacklevel=4,
             )
 
@@ -634,13 +637,15 @@ def _check_gaps(timeline, times, positions, needed, source):
         is_off[last + 1 :] &= timeline.on_closed_days(times[last + 1 :])
     gaps = times[~there & ~is_off]
     if len(gaps):
-        what = f" {_names(needed)} must be known there." if needed else ""
+        what = f" {listed(map(repr, needed))} must be known there." if needed else ""
         raise TableError(
             f"{source} has no row for {len(gaps)} of the {len(times)} times to forecast: {_first(gaps)}.{what}"
         )
     days = times[is_off].dt.strftime("%Y-%m-%d").unique()
     warnings.warn(
-        f"{source} has no rows on {_listed(days)}, or on a part of it: nothing is forecast there.", stacklevel=4
+        f"{source} has no rows on {some_of(days, _MOST_DAYS, 'more days')}, or on a part of it: nothing is forecast "
+        "there.",
+        stacklevel=4,
     )
     return there
 
@@ -653,11 +658,6 @@ def _outside(there, days):
         inside = own[there[own]]
         found[own] = True if not len(inside) else (own < inside[0]) | (own > inside[-1])
     return found
-
-
-def _listed(days):
-    more = f" and {len(days) - _MOST_DAYS} more days" if len(days) > _MOST_DAYS else ""
-    return ", ".join(days[:_MOST_DAYS]) + more
 
 
 def _check_values(table, frame, needed, times, source):
@@ -676,14 +676,5 @@ def _check_values(table, frame, needed, times, source):
 
 
 def _first(times):
-    shown = ", ".join(_shown(time) for time in times[:_SHOWN])
+    shown = ", ".join(to_minutes(time) for time in times[:_SHOWN])
     return shown + (", ..." if len(times) > _SHOWN else "")
-
-
-def _shown(time):
-    return time.isoformat(sep=" ", timespec="minutes") if hasattr(time, "isoformat") else f"{time:.10g}"
-
-
-def _names(columns):
-    names = [repr(name) for name in columns]
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -35,15 +35,17 @@ from torusgp.tables.clock import (
     TimeAxis,
     check_zone,
     cycle_of,
+    in_utc,
     is_unix_time,
     n_turns,
+    on_wall,
     read_times,
     spacing,
     time_column,
     to_timezone,
     to_zone,
 )
-from torusgp.tables.table import column_kind, level_column, to_level
+from torusgp.tables.table import ColumnKind, column_kind, level_column, to_level
 from torusgp.tables.words import TABLE, word
 
 _TOKEN = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|`([^`]*)`|([+*(),])|([^+*(),"'`]+))""")
@@ -621,8 +623,7 @@ def to_hours(order: Any) -> Array:
     """Times as hours since 1970, numbers as they are."""
     if order.dtype.kind != "M":
         return order.to_numpy(dtype=float)
-    times = order if order.dt.tz is None else order.dt.tz_convert("UTC").dt.tz_localize(None)
-    hours = times.to_numpy().astype("datetime64[us]").astype(np.int64) / 3.6e9
+    hours = in_utc(order).to_numpy().astype("datetime64[us]").astype(np.int64) / 3.6e9
     return np.where(order.isna().to_numpy(), np.nan, hours)
 
 
@@ -683,8 +684,7 @@ def holiday_levels(times: Any, code: str) -> Any:
     import pandas
 
     holidays = require("holidays", "holidays", "Public holidays need")
-    wall = times if times.dt.tz is None else times.dt.tz_localize(None)
-    dates = wall.to_numpy().astype("datetime64[D]")
+    dates = on_wall(times).to_numpy().astype("datetime64[D]")
     known = ~np.isnat(dates)
     country, _, part = code.partition("-")
     years = range(dates[known].min().item().year - 1, dates[known].max().item().year + 2)
@@ -1099,8 +1099,7 @@ def row_times(inputs, order):
         return None
     if order.dtype.kind != "M":
         return order.to_numpy(dtype=float)
-    times = order if order.dt.tz is None else order.dt.tz_convert("UTC").dt.tz_localize(None)
-    return (times.to_numpy() - np.datetime64("1970-01-01")) / np.timedelta64(1, "D")
+    return (in_utc(order).to_numpy() - np.datetime64("1970-01-01")) / np.timedelta64(1, "D")
 
 
 def to_table(frame, source, missing=None):
@@ -1296,7 +1295,7 @@ class _Chooser:
     def _find_time(self, needed_for: str) -> str:
         """Column of times, the only one unless it was named."""
         if self._time is None:
-            found = [name for name in self._names if self._kind(name) == "time" and name not in self._reserved]
+            found = [name for name in self._names if self._kind(name).name == "time" and name not in self._reserved]
             if len(found) != 1:
                 have = f"has several: {', '.join(map(repr, found))}" if found else "has none"
                 raise TableError(
@@ -1313,7 +1312,7 @@ class _Chooser:
             return True
         if name == self._time:
             return True
-        is_time = name in self._names and self._kind(name) == "time" and name not in self._circles
+        is_time = name in self._names and self._kind(name).name == "time" and name not in self._circles
         if is_time and self._time is None:
             self._time = name
         elif is_time:
@@ -1372,9 +1371,9 @@ class _Chooser:
     def _reserved(self) -> tuple[str, ...]:
         return (self._options.target, *self._options.reserved)
 
-    def _kind(self, name: str) -> str:
+    def _kind(self, name: str) -> ColumnKind:
         options = self._options
-        return column_kind(self._frame, name, self._source, options.decimal, options.date_format).name
+        return column_kind(self._frame, name, self._source, options.decimal, options.date_format)
 
     def _all_columns(self) -> list[str]:
         """Columns from which something can be learned; the reasons for the others are kept."""
@@ -1382,7 +1381,7 @@ class _Chooser:
         for name in self._names:
             if name in self._reserved:
                 continue
-            kind = column_kind(self._frame, name, self._source, self._options.decimal, self._options.date_format)
+            kind = self._kind(name)
             if kind.name == "unused":
                 self._unused[name] = kind.reason
             elif kind.name == "time":
@@ -1421,13 +1420,13 @@ class _Chooser:
 
     def _by_type(self, name: str) -> Factor:
         cycle = cycle_of(name)
-        if cycle is not None and (self._time is not None or any(self._kind(one) == "time" for one in self._names)):
+        if cycle is not None and (self._time is not None or any(self._kind(one).name == "time" for one in self._names)):
             own = CYCLES[cycle].column if name != CYCLES[cycle].column else CYCLES[cycle].words[0]
             raise ValueError(
                 f"{name!r} is a column of {self._source}, and the calendar has it, too: write {own} for the "
                 f"calendar's, or line({name}) or circle({name}, {CYCLES[cycle].period:g}) for the column."
             )
-        kind = column_kind(self._frame, name, self._source, self._options.decimal, self._options.date_format)
+        kind = self._kind(name)
         if kind.name == "number":
             return Line(name, self._options.family)
         if kind.name == "category":

@@ -20,7 +20,7 @@ from torusgp.tables.forecast import Forecast
 from torusgp.tables.inputs import numbered, to_table
 from torusgp.tables.model import PANEL, PANEL_LAYOUT, TableModel, is_panel
 from torusgp.tables.table import level_column
-from torusgp.tables.words import TABLE, command_words, speaks_command, word
+from torusgp.tables.words import TABLE, command_words, some_of, speaks_command, word
 
 
 @dataclass(frozen=True)
@@ -191,8 +191,8 @@ class PanelModel(BaseEstimator):
         unknown = [level for level in parts if level not in self.models_]
         if unknown:
             raise TableError(
-                f"{source} has {self.by} {_listed(unknown)}, of which there is no model; there are those of "
-                f"{_listed(self.models_)}."
+                f"{source} has {self.by} {some_of(unknown, _SHOWN)}, of which there is no model; there are those of "
+                f"{some_of(self.models_, _SHOWN)}."
             )
         return parts
 
@@ -287,9 +287,3 @@ def _fit_one(model, part, source, options, in_command):
         except ValueError as error:
             return None, [], str(error)
     return table, list(dict.fromkeys(str(one.message) for one in told if issubclass(one.category, UserWarning))), None
-
-
-def _listed(levels):
-    shown = ", ".join(list(levels)[:_SHOWN])
-    more = len(levels) - _SHOWN
-    return f"{shown} and {more} more" if more > 0 else shown

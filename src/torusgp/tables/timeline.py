@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import bdtr
 
 from torusgp.data.tables import TableError
-from torusgp.tables.clock import to_moment, to_zone, zone_name
+from torusgp.tables.clock import in_utc, on_wall, to_moment, to_zone, zone_name
 
 _UNITS = {
     "s": ("seconds", 1),
@@ -199,7 +199,7 @@ class Timeline:
             step = _regular_step(numbers)
             return cls(column, float(numbers[-1]), None if step is None else "number", step or 0.0)
         zone = zone_name(order)
-        wall = np.unique(wall_clock(order))
+        wall = np.unique(wall_stamps(order))
         last = order.max()
         last = last.isoformat() if not zone else last.tz_convert("UTC").isoformat()
         seconds_of_day = (wall - wall.astype("datetime64[D]")) / np.timedelta64(1, "s")
@@ -211,7 +211,7 @@ class Timeline:
             step = _regular_step(days)
             found = cls(column, last, None if step is None else "day", step or 0.0, zone)
             return found._with_slots(wall, _DAY)._with_closed(wall)
-        times = order.dt.tz_convert("UTC").dt.tz_localize(None) if zone else order
+        times = in_utc(order)
         seconds = np.unique((times - times.min()).dt.total_seconds().to_numpy())
         step = _regular_step(seconds)
         found = cls(column, last, None if step is None else "second", step or 0.0, zone)
@@ -423,7 +423,7 @@ class Timeline:
         found = np.ones(len(times), dtype=bool)
         if self.slots:
             step = self.step * (_DAY if self.unit == "day" else 1)
-            found &= np.isin(_slots(wall_clock(times.to_series()), self.cycle, step), self.slots)
+            found &= np.isin(_slots(wall_stamps(times.to_series()), self.cycle, step), self.slots)
         return found & ~self.on_closed_days(times) if closed and self.closed else found
 
     def on_closed_days(self, times: Any) -> Any:
@@ -434,10 +434,9 @@ class Timeline:
         return np.isin(days.strftime("%m-%d"), self.closed)
 
 
-def wall_clock(order):
+def wall_stamps(order):
     """Times as a clock on the wall shows them."""
-    times = order if order.dt.tz is None else order.dt.tz_localize(None)
-    return times.to_numpy().astype("datetime64[us]")
+    return on_wall(order).to_numpy().astype("datetime64[us]")
 
 
 def _slots(wall, cycle, step):

@@ -55,3 +55,16 @@ def word(name, *values):
     --period hour=24
     """
     return _WORDS[name][_speaks_command.get()].format(*values)
+
+
+def some_of(parts, most, more="more"):
+    """Up to so many pieces of a sentence with commas, and how many more there are.
+
+    Examples
+    --------
+    >>> some_of(["north", "south", "east"], 2)
+    'north, south and 1 more'
+    """
+    parts = [str(part) for part in parts]
+    left = len(parts) - most
+    return ", ".join(parts[:most]) + (f" and {left} {more}" if left > 0 else "")
