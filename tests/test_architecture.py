@@ -13,7 +13,7 @@ import torusgp
 
 SOURCE = Path(torusgp.__file__).parent
 TESTS = Path(__file__).parent
-MOST_CODE = {SOURCE: 31_000, TESTS: 30_500}  # lines of code
+MOST_CODE = {SOURCE: 30_800, TESTS: 30_500}  # lines of code
 BESIDE = {"fuzz", "paper"}  # folders of tests that have no counterpart in the source
 OF_LIBRARIES = {"_mmap", "_getframe", "_get_param_names"}  # private names of numpy, Python and scikit-learn
 
