@@ -28,6 +28,12 @@ _SEVERAL = 5.0  # correlation times that an autocovariance should reach over
 _RESPONSE = 2**15  # rows over which the response of an autoregression is followed
 _BATCH = 64  # vectors that are transformed at once, beside each other: few enough to stay in the processor's cache
 _SHARED = 0.05  # of the rows, from which on those that share a cell tell the nugget
+_BAND = 32  # frequencies, at least, whose median says what is smooth there
+_WIDER = 1.25  # ratio of the ends of wider bands
+_LINE = 7.0  # times the median: of white noise fewer than one frequency in a hundred has more
+_LEAST_LEFT = 0.1  # of the power of residuals at a frequency, however much of it may be the function's
+_CORRELATION_TIMES = 20  # over which a window reaches
+_KNOWN = 5.0  # times as many lags as the correlation time up to one of them tell it
 
 
 @dataclass(frozen=True)
@@ -101,6 +107,28 @@ class TimeGrid:
         return self.cells[-1] + np.rint((times - last) / self.step).astype(np.int64)
 
 
+@dataclass(frozen=True, eq=False)
+class Unknown:
+    """Covariance matrix K of what rows do not know of a function, by its products with random vectors.
+
+    The average of the products of the transforms of g and K g, for g of independent entries, is the spectrum of K: it
+    depends on the rows and not on how the function is written in columns.
+
+    Attributes
+    ----------
+    probes, images : ndarray of shape (n_samples, n_probes)
+        The vectors g and K g.
+    """
+
+    probes: Array
+    images: Array
+
+    def power(self, grid: TimeGrid, size: int) -> Array:
+        """Spectrum on a circle of so many cells."""
+        one, other = (rfft(grid.laid(vectors, size), axis=0) for vectors in (self.probes, self.images))
+        return np.asarray((one.conj() * other).real.mean(axis=1))
+
+
 @dataclass(frozen=True)
 class Autocovariance:
     """Covariance of the noise of rows by their distance in cells of a grid; zero beyond the last lag.
@@ -167,6 +195,30 @@ class Autocovariance:
         size = next_fast_len(2 * len(response), real=True)
         values = innovations * irfft(np.abs(rfft(response, size)) ** 2, size)[:n_lags]
         return cls(_positive(values * parzen(n_lags), grid.n_cells))
+
+    @classmethod
+    def smooth(cls, residuals: Array, grid: TimeGrid, longest: int, unknown: Unknown | None = None) -> Autocovariance:
+        """Estimate of what is smooth in frequency: lines in the spectrum are of a function that is not known yet.
+
+        Parameters
+        ----------
+        residuals : ndarray of shape (n_samples,)
+            Residuals.
+        grid : TimeGrid
+            Their times.
+        longest : int
+            Largest lag.
+        unknown : Unknown, optional
+            How the function may differ from the one that left the residuals: that is no noise.
+        """
+        products, pairs = lagged_products(residuals, grid, longest, True, unknown)
+        share = 1 - np.arange(longest) / max(grid.n_cells, longest)  # as of a series without gaps
+        values = np.where(pairs >= min(_FEW_PAIRS, pairs[1:].max(initial=0)), products / np.maximum(pairs, 1), 0.0)
+        values *= share
+        times = 2 * np.cumsum((values / values[0]) ** 2) - 1 if values[0] > 0 else np.ones(longest)
+        enough = np.flatnonzero(np.arange(longest) > _KNOWN * times)
+        reach = int(np.clip(_CORRELATION_TIMES * times[enough[0] if len(enough) else -1], 2, longest))
+        return cls(_positive(values[:reach] * parzen(reach), grid.n_cells))
 
     @staticmethod
     def response(coefficients: Array, length: int) -> Array:
@@ -289,21 +341,50 @@ def longest_lag(n_rows: int) -> int:
     return max(2, int(np.ceil(_LONGEST * n_rows)))
 
 
-def lagged_products(residuals: Array, grid: TimeGrid, n_lags: int) -> tuple[Array, Array]:
+def lagged_products(
+    residuals: Array, grid: TimeGrid, n_lags: int, without_lines: bool = False, unknown: Unknown | None = None
+) -> tuple[Array, Array]:
     """Sums of products of residuals by their distance in cells, and how many pairs there are."""
-    products, pairs = (summed_products(one[:, None], grid, n_lags) for one in (residuals, np.ones(len(grid))))
-    return products, np.rint(pairs)
+    products = summed_products(residuals[:, None], grid, n_lags, without_lines, unknown)
+    return products, np.rint(summed_products(np.ones((len(grid), 1)), grid, n_lags))
 
 
-def summed_products(vectors: Array, grid: TimeGrid, n_lags: int) -> Array:
-    """Sums of products of the entries of vectors, (n_samples, n_vectors), by their distance in cells."""
+def summed_products(
+    vectors: Array, grid: TimeGrid, n_lags: int, without_lines: bool = False, unknown: Unknown | None = None
+) -> Array:
+    """Sums of products of the entries of vectors, (n_samples, n_vectors), by their distance in cells.
+
+    Without lines, frequencies count for no more than a multiple of the median of those around them. What is unknown is
+    subtracted, as far as it leaves something.
+    """
     reach = min(n_lags, grid.n_cells)  # beyond it there are no pairs
     size = next_fast_len(grid.n_cells + reach, real=True)
+    power = _total_power(vectors, grid, size)
+    if without_lines:
+        power = _without_lines(power)
+    if unknown is not None:
+        power = np.maximum(power - unknown.power(grid, size), _LEAST_LEFT * power)
+    return np.append(irfft(power, size)[:reach], np.zeros(n_lags - reach))
+
+
+def _total_power(vectors: Array, grid: TimeGrid, size: int) -> Array:
+    """Sum of the squared transforms of vectors on a circle of so many cells."""
     power = np.zeros(size // 2 + 1)
     for start in range(0, vectors.shape[1], _BATCH):
         waves = rfft(grid.laid(vectors[:, start : start + _BATCH], size), axis=0, overwrite_x=True)
         power += (waves.real**2 + waves.imag**2).sum(axis=1)
-    return np.append(irfft(power, size)[:reach], np.zeros(n_lags - reach))
+    return power
+
+
+def _without_lines(power: Array) -> Array:
+    """A spectrum whose single frequencies do not stand out from bands of them; the lowest ones are left alone."""
+    result, start = power.copy(), _BAND
+    while start < len(power):
+        stop = max(start + _BAND, int(start * _WIDER))
+        stop = len(power) if len(power) - stop < _BAND else stop
+        result[start:stop] = np.minimum(power[start:stop], _LINE * np.median(power[start:stop]))
+        start = stop
+    return result
 
 
 def parzen(n_lags: int) -> Array:
