@@ -13,8 +13,8 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from torusgp.checks import check_count, check_flag, is_real
-from torusgp.kernels.checks import check_family, check_period
-from torusgp.kernels.spectra import Heat, Matern, Spectrum, SquaredExponential, TorusMatern
+from torusgp.kernels.checks import check_family, check_period, line_family
+from torusgp.kernels.spectra import Spectrum
 
 Input = str | int
 _CELL_BOUNDS = ("free", "fixed")
@@ -110,7 +110,7 @@ class Circle(Factor):
     name: str | None = None
 
     def __post_init__(self) -> None:
-        _check_input(self.input)
+        check_input(self.input)
         if not isinstance(self.period, str) or self.period != "auto":
             _check_positive(self.period, "period", self)
         elif isinstance(self.period_bounds, str):
@@ -162,13 +162,10 @@ class Line(Factor):
     name: str | None = None
 
     def __post_init__(self) -> None:
-        _check_input(self.input)
+        check_input(self.input)
         line_family(self.family)
         _check_scale(self)
-        if self.range is not None:
-            low_high = _pair(self.range)
-            if low_high is None or not low_high[0] < low_high[1]:
-                raise ValueError(f"range must be two finite numbers, the lower one first, got {self.range!r}.")
+        check_range(self.range)
         if self.tolerance is not None:
             _check_positive(self.tolerance, "tolerance", self)
             if not 1e-14 <= self.tolerance < 0.5:
@@ -205,7 +202,7 @@ class Category(Factor):
     family: Any = field(default="levels", init=False)
 
     def __post_init__(self) -> None:
-        _check_input(self.input)
+        check_input(self.input)
         if not (_is_number(self.correlation) and 0 <= self.correlation < 1):
             raise ValueError(f"correlation must lie in [0, 1), got {self.correlation!r}.")
         _check_bounds("correlation_bounds", self)
@@ -213,7 +210,7 @@ class Category(Factor):
             raise ValueError(f"correlation_bounds must lie in (0, 1), got {self.correlation_bounds!r}.")
         if self.levels is not None and (isinstance(self.levels, str | bytes) or np.ndim(self.levels) != 1):
             raise ValueError(f"levels must be a sequence of the values of the category, got {self.levels!r}.")
-        _check_variance_and_name(self)
+        check_variance_and_name(self)
 
     @property
     def length_scale(self) -> float:  # type: ignore[override]
@@ -267,7 +264,7 @@ class Lattice(Factor):
         if isinstance(given, str) or not isinstance(given, Sequence) or len(given) < 2:
             raise ValueError(f"inputs of a Lattice must be two or more names or positions, got {self.inputs!r}.")
         for one in self.inputs:
-            _check_input(one)
+            check_input(one)
         object.__setattr__(self, "inputs", tuple(self.inputs))
         if not (isinstance(self.cell, str) and self.cell == "auto"):
             shape, dimension = np.shape(check_period(self.cell)), len(self.inputs)
@@ -312,9 +309,9 @@ class Slope(Expression):
     name: str | None = None
 
     def __post_init__(self) -> None:
-        _check_input(self.input)
+        check_input(self.input)
         check_flag(self.learned, "learned")
-        _check_variance_and_name(self)
+        check_variance_and_name(self)
 
     @property
     def terms(self) -> tuple[Product | Slope, ...]:
@@ -350,7 +347,7 @@ class Product(Expression):
         given = [factor.variance for factor in self.factors if factor.variance is not None]
         if self.variance is None and given:
             object.__setattr__(self, "variance", float(np.prod(given)))
-        _check_variance_and_name(self)
+        check_variance_and_name(self)
         _check_bounds("variance_bounds", self)
         check_count(self.max_interaction, "max_interaction", optional=True)
         used = [one for factor in self.factors for one in _axis_keys(factor)]
@@ -395,20 +392,6 @@ class Sum(Expression):
         return self.parts
 
 
-def line_family(family: str | Spectrum) -> Spectrum:
-    """The family on a circle whose coefficients are those of a kernel of the line, summed over all images."""
-    spectrum = check_family(family)
-    if isinstance(spectrum, SquaredExponential | Heat) and spectrum.metric == "phase":
-        return Heat()
-    if isinstance(spectrum, Matern | TorusMatern) and spectrum.metric == "phase":
-        return TorusMatern(spectrum.nu)
-    raise ValueError(
-        f"family={family!r} cannot be used on a Line: its kernel falls too slowly, or is defined on the circle alone. "
-        "Use 'squared_exponential', 'matern12', 'matern32', 'matern52' or TorusMatern(nu); sums of lines with "
-        "different length scales serve where 'rational_quadratic' would."
-    )
-
-
 def _multiply(left: Expression, right: Expression) -> Expression:
     """Distribute a product over the terms of two expressions."""
     products = []
@@ -445,6 +428,15 @@ def _axis_keys(factor: Factor) -> list[tuple[Any, ...]]:
     return [(type(factor).__name__, one) for one in factor.used]
 
 
+def check_range(given: Any) -> None:
+    """Raise unless a range is two finite numbers, the lower one first, or none."""
+    if given is None:
+        return
+    low_high = _pair(given)
+    if low_high is None or not low_high[0] < low_high[1]:
+        raise ValueError(f"range must be two finite numbers, the lower one first, got {given!r}.")
+
+
 def _is_number(value: Any) -> bool:
     return is_real(value) and bool(np.isfinite(value))
 
@@ -455,7 +447,8 @@ def _pair(bounds: Any) -> tuple[float, float] | None:
     return (float(bounds[0]), float(bounds[1])) if all(map(_is_number, bounds)) else None
 
 
-def _check_input(value: Any) -> None:
+def check_input(value: Any) -> None:
+    """Raise unless an input is a name or a position."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, str | int | np.integer):
         raise ValueError(f"input must be the name or the position of a column, got {value!r}.")
 
@@ -468,11 +461,12 @@ def _check_positive(value: Any, name: str, where: Any) -> None:
 def _check_scale(factor: Factor) -> None:
     if factor.length_scale is not None or not isinstance(factor, Line):
         _check_positive(factor.length_scale, "length_scale", factor)
-    _check_variance_and_name(factor)
+    check_variance_and_name(factor)
     _check_bounds("length_scale_bounds", factor)
 
 
-def _check_variance_and_name(part: Any) -> None:
+def check_variance_and_name(part: Any) -> None:
+    """Raise unless the variance of a part is positive and its name is text."""
     if part.variance is not None:
         _check_positive(part.variance, "variance", part)
     if part.name is not None and not isinstance(part.name, str):

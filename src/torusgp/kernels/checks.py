@@ -32,6 +32,20 @@ def check_family(family):
     raise ValueError(f"family must be a name, a Spectrum or a sequence of these, got {family!r}.")
 
 
+def line_family(family: str | Spectrum) -> Spectrum:
+    """The family on a circle whose coefficients are those of a kernel of the line, summed over all images."""
+    spectrum = check_family(family)
+    if isinstance(spectrum, SquaredExponential | Heat) and spectrum.metric == "phase":
+        return Heat()
+    if isinstance(spectrum, Matern | TorusMatern) and spectrum.metric == "phase":
+        return TorusMatern(spectrum.nu)
+    raise ValueError(
+        f"family={family!r} cannot be used on a Line: its kernel falls too slowly, or is defined on the circle alone. "
+        "Use 'squared_exponential', 'matern12', 'matern32', 'matern52' or TorusMatern(nu); sums of lines with "
+        "different length scales serve where 'rational_quadratic' would."
+    )
+
+
 def check_positive_array(value, name, max_ndim):
     """Return a float or a read-only array, or raise if it is not positive and finite."""
     try:

@@ -19,17 +19,18 @@ from torusgp.kernels.axes import (
     Line,
     Product,
     Slope,
-    line_family,
 )
-from torusgp.kernels.checks import check_family, check_period
+from torusgp.kernels.checks import check_family, check_period, line_family
 from torusgp.kernels.grids import circle_positions, grid_step
-from torusgp.kernels.spectra import Levels
+from torusgp.kernels.interactions import Anova, Walk
+from torusgp.kernels.spectra import Brownian, Levels
 from torusgp.kernels.terms import KernelTerm, TermFactor, circle_length
 from torusgp.kernels.torus import MAX_LEVELS, Axis, Torus, find_levels, to_finite_numbers, to_numbers
 
 DEFAULT_TOLERANCE = 1e-6  # of lines, as long as nothing is known of the noise
 _START = 0.25  # length scale of a line at the start of learning, relative to its range
 _BOUNDS = (0.01, 10.0)  # of it
+_CIRCLE_OF_ANOVA = 1.6  # ranges of a line: its ends are six tenths of it apart, whatever the length scale
 _SIMILAR = 2.0  # ratio of length scales up to which lines of one input share an axis
 
 
@@ -108,6 +109,8 @@ class Model:
         Bounds of learned periods.
     has_trend : bool, default=False
         Whether all terms but the first are slow change beside a period that is to be found.
+    is_anova : bool, default=False
+        Whether the terms are centred over the rows, see :class:`torusgp.Anova`.
     """
 
     torus: Torus
@@ -117,6 +120,7 @@ class Model:
     moving: NDArray[np.bool_]
     period_bounds: NDArray[np.float64]
     has_trend: bool = False
+    is_anova: bool = False
 
     @property
     def layout(self) -> Layout:
@@ -180,6 +184,7 @@ class _Resolver:
         self, expression: Expression, X: NDArray[Any] | None, names: Sequence[str] | None, margin: float = 0.0
     ):
         self._terms = expression.terms
+        self._anova = expression if isinstance(expression, Anova) else None
         self._X, self._margin = X, margin
         inputs = [one for term in self._terms for one in _inputs(term)]
         if X is not None:
@@ -225,7 +230,13 @@ class _Resolver:
         )
         _check_different(terms)
         return Model(
-            Torus(named, self._names), terms, columns, period, np.array(self._moving), np.array(self._period_bounds)
+            Torus(named, self._names),
+            terms,
+            columns,
+            period,
+            np.array(self._moving),
+            np.array(self._period_bounds),
+            is_anova=self._anova is not None,
         )
 
     def _position(self, one: Input) -> int:
@@ -260,12 +271,20 @@ class _Resolver:
                 levels = self._levels(factor, position, name)
                 axis = Axis(name, "category", position, levels=levels)
                 self._add(key, axis, float(axis.modulus))
+        elif isinstance(factor, Walk):
+            if self._anova is None:
+                raise ValueError(f"{factor!r} is an axis of Anova alone: Anova([..., {factor!r}]); or use Line.")
+            key = ("walk", position)
+            if key not in self._keys:
+                low, high = self._range(factor, position, name)
+                self._add(key, Axis(name, "walk", position, low, high), 2 * (high - low))
         else:
             assert isinstance(factor, Line)
             key = self._line_key(factor, position)
             low, high = self._range(factor, position, name)
             scale = self._line_scale(factor, high - low, position)[0]
             circle = circle_length(line_family(factor.family), scale, high - low, factor.tolerance or DEFAULT_TOLERANCE)
+            circle = circle if self._anova is None else _CIRCLE_OF_ANOVA * (high - low)
             if key not in self._keys:
                 self._add(key, Axis(name, "line", position, low, high, **self._grid(position)), circle)
             else:
@@ -324,7 +343,7 @@ class _Resolver:
             )
         return find_levels(column, name)
 
-    def _range(self, factor: Line, position: int, name: str) -> tuple[float, float]:
+    def _range(self, factor: Line | Walk, position: int, name: str) -> tuple[float, float]:
         column = self._column_of(position)
         given = factor.range
         if column is None:
@@ -408,14 +427,17 @@ class _Resolver:
             if isinstance(factor, Line):
                 axis = self._axes[axes[0]]
                 scale, bounds = self._line_scale(factor, axis.extent, axis.input)
-                family, is_line, tolerance = line_family(factor.family), True, factor.tolerance
+                given = factor.family if self._anova is None else self._anova.family
+                family, is_line, tolerance = line_family(given), True, factor.tolerance
+            elif isinstance(factor, Walk):
+                family, learned = Brownian(), False
             elif isinstance(factor, Category):
                 rest = own - set(axes)
                 shared = bool(rest) and rest not in others and factor.correlation > 0
                 family, learned = Levels(self._axes[axes[0]].modulus, shared), learned and shared
                 scale = scale or 1.0
             else:
-                family = check_family(factor.family)
+                family = check_family(factor.family) if self._anova is None else line_family(self._anova.family)
             n_scales = len(axes) if isinstance(factor, Lattice) and family.metric == "phase" else 1
             assert scale is not None
             low, high = bounds if isinstance(bounds, tuple | list) else (scale, scale)

@@ -21,12 +21,12 @@ class Axis:
     ----------
     name : str
         What it is called in results.
-    kind : {"circle", "line", "category", "lattice"}
-        How the input is laid on it.
+    kind : {"circle", "line", "category", "lattice", "walk"}
+        How the input is laid on it; a walk holds its last level beyond its range.
     input : int
         Position of the input.
     low, high : float
-        Range of a line; of a circle that of the data, which says from where to where it is shown.
+        Range of a line or a walk; of a circle that of the data, which says from where to where it is shown.
     levels : tuple
         Levels of a category.
     step : float
@@ -36,7 +36,7 @@ class Axis:
     """
 
     name: str
-    kind: Literal["circle", "line", "category", "lattice"]
+    kind: Literal["circle", "line", "category", "lattice", "walk"]
     input: int
     low: float = 0.0
     high: float = 0.0
@@ -196,6 +196,8 @@ class Torus:
                 if training:
                     _check_range(values, axis, self.names[axis.input], first_row)
                 values = np.clip(values, axis.low - reach, axis.high + reach) - axis.low
+            elif axis.kind == "walk":
+                values = np.clip(values, axis.low, axis.high) - axis.low
             result[:, d] = values
         return result
 

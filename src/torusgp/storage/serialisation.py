@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from torusgp.kernels import axes, spectra
+from torusgp.kernels import axes, interactions, spectra
 from torusgp.kernels.axes import Expression
 from torusgp.kernels.index_sets import IndexSet
 
@@ -34,6 +34,9 @@ def to_json(value):
     if isinstance(value, spectra.Spectrum) and not isinstance(value, spectra.Warped):
         parameters = {field: getattr(value, field) for field in getattr(value, "__dataclass_fields__", ())}
         return {"spectrum": type(value).__name__, "parameters": parameters}
+    if isinstance(value, interactions.Anova):
+        factors = [{"kind": type(factor).__name__, **_fields_to_json(factor)} for factor in value.factors]
+        return {"anova": {"factors": factors, **_fields_to_json(value, without=("factors",))}}
     if isinstance(value, Expression):
         return _expression_to_json(value)
     raise ValueError(f"{value!r} cannot be saved: a file holds arrays and JSON only. Use pickle for a model with it.")
@@ -62,13 +65,21 @@ def _fields_to_json(value, without=()):
     return {name: to_json(getattr(value, name)) for name in names}
 
 
+def _factor_from_json(content):
+    kind = content["kind"]
+    if kind not in ("Circle", "Line", "Category", "Lattice", "Walk"):
+        raise ValueError(f"Unknown axis {kind!r}: was the file written by a newer version of torusgp?")
+    home = interactions if kind == "Walk" else axes
+    return getattr(home, kind)(**{name: from_json(entry) for name, entry in content.items() if name != "kind"})
+
+
+def _anova_from_json(content):
+    others = {name: from_json(entry) for name, entry in content.items() if name != "factors"}
+    return interactions.Anova(tuple(_factor_from_json(one) for one in content["factors"]), **others)
+
+
 def _expression_from_json(content):
-    factors = []
-    for one in content["factors"]:
-        kind = one["kind"]
-        if kind not in ("Circle", "Line", "Category", "Lattice"):
-            raise ValueError(f"Unknown axis {kind!r}: was the file written by a newer version of torusgp?")
-        factors.append(getattr(axes, kind)(**{name: from_json(entry) for name, entry in one.items() if name != "kind"}))
+    factors = [_factor_from_json(one) for one in content["factors"]]
     terms: list[Any] = []
     for one in content["terms"]:
         if "slope" in one:
@@ -90,6 +101,8 @@ def from_json(value):
     if "index_set" in value:
         indices = None if value["indices"] is None else np.array(value["indices"], dtype=np.int64)
         return IndexSet(np.array(value["index_set"], dtype=np.int64), indices, value["name"], value["max_interaction"])
+    if "anova" in value:
+        return _anova_from_json(value["anova"])
     if "expression" in value:
         return _expression_from_json(value["expression"])
     if "spectrum" in value:
