@@ -13,7 +13,8 @@ import torusgp
 
 SOURCE = Path(torusgp.__file__).parent
 TESTS = Path(__file__).parent
-MOST_CODE = {SOURCE: 30_800, TESTS: 30_500}  # lines of code
+# Lines of code. The ANOVA sum stands beside the fitters that it is to replace: 1,400 lines of source go with these.
+MOST_CODE = {SOURCE: 32_500, TESTS: 31_500}
 BESIDE = {"fuzz", "paper"}  # folders of tests that have no counterpart in the source
 OF_LIBRARIES = {"_mmap", "_getframe", "_get_param_names"}  # private names of numpy, Python and scikit-learn
 

@@ -14,6 +14,7 @@ from torusgp.fitting.periods import find_period
 from torusgp.images.lattices import find_lattice
 from torusgp.kernels import index_sets, spectra
 from torusgp.kernels.axes import Category, Circle, Lattice, Line, Slope
+from torusgp.kernels.interactions import Anova, Walk
 from torusgp.kernels.kernel import TorusKernel
 from torusgp.tables.clock import CalendarPhases
 from torusgp.tables.model import TableModel
@@ -24,6 +25,7 @@ from torusgp.views.report import write_report
 
 __all__ = [
     "ARNoise",
+    "Anova",
     "BayesianFeatureRegressor",
     "CalendarPhases",
     "Category",
@@ -40,6 +42,7 @@ __all__ = [
     "TorusGPClassifier",
     "TorusGPRegressor",
     "TorusKernel",
+    "Walk",
     "WarpedFourierFeatures",
     "WhiteNoise",
     "analysis",

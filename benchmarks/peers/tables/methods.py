@@ -36,6 +36,28 @@ def torusgp_terms(problem):
     return _table_model(problem, terms=problem.formula, n_components=1001)
 
 
+def torusgp_anova(problem):
+    """The ANOVA sum of the inputs that every method gets: time is a walk, and nothing is said of terms."""
+    from torusgp import Anova, Category, Circle, CorrelatedNoise, Line, TorusGPRegressor, Walk
+
+    def axis(name):
+        if name in PERIODS:
+            return Circle(name, PERIODS[name])
+        if name in _text(problem):
+            return Category(name)
+        return Walk(name) if name == "years" else Line(name)
+
+    likelihood = "negative_binomial" if problem.counts else "normal"
+    kernel = Anova([axis(name) for name in problem.X])
+    model = TorusGPRegressor(kernel, likelihood=likelihood, noise=CorrelatedNoise("years"))
+    model.fit(problem.X[~problem.held_out], problem.y[~problem.held_out])
+    later, y = problem.X[problem.held_out], problem.y[problem.held_out]
+    mean, std = model.predict(later, return_std=True)
+    if not problem.counts:
+        return normal(y, mean, std)
+    return Prediction(mean, model.predict_quantiles(later, LEVELS), model.log_predictive_density(later, y))
+
+
 def _table_model(problem, **settings):
     from torusgp import TableModel
 
@@ -305,6 +327,7 @@ NORMAL_NOISE = {  # whose size changes with the inputs: counts have it anyway
 METHODS = {
     "torusgp": torusgp,
     "torusgp, terms by hand": torusgp_terms,
+    "torusgp, Anova": torusgp_anova,
     "mgcv bam": mgcv,
     "mgcv bam, without time": lambda problem: mgcv(problem, with_time=False),
     "LightGBM": lightgbm,

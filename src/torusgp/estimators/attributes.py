@@ -16,7 +16,6 @@ from torusgp.engine.statistics import SufficientStatistics
 from torusgp.estimators.settings import make_compute, make_fitter
 from torusgp.fitting.changing_noise import ChangingNoise
 from torusgp.fitting.fitted import FittedTorusGP
-from torusgp.fitting.latent import LatentTorusGP
 from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.fitting.outcome import Fit, Preliminary
 from torusgp.fitting.prior import DERIVATIVE_NOISE, NOISE
@@ -159,8 +158,8 @@ class FittedAttributes:
     def likelihood_(self) -> Any:
         """The likelihood, with the learned values of its parameters."""
         fitted = self.fitted_
-        if isinstance(fitted, LatentTorusGP):
-            return fitted.likelihood
+        if fitted.own_likelihood is not None:
+            return fitted.own_likelihood
         # of the fit: parameters may have been set since
         return type(check_likelihood(self.parameters_of_fit_["likelihood"]))(fitted.expected_noise_variance)
 

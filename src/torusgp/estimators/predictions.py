@@ -14,7 +14,6 @@ from torusgp.data.blocks import is_dask
 from torusgp.estimators.attributes import FittedAttributes
 from torusgp.estimators.passes import predict_blocks
 from torusgp.estimators.validation import check_points, row_scale
-from torusgp.fitting.latent import LatentTorusGP
 from torusgp.fitting.likelihoods import skewed_values
 
 Array = NDArray[np.float64]
@@ -38,7 +37,7 @@ class Predictions(FittedAttributes):
 
     def _information(self, points: NDArray[Any], variance: Array) -> Any:
         fitted = self.fitted_
-        is_skewed = isinstance(fitted, LatentTorusGP) and fitted.likelihood.is_skewed
+        is_skewed = fitted.own_likelihood is not None and fitted.own_likelihood.is_skewed
         return fitted.information(points, variance) if is_skewed else None  # type: ignore[attr-defined]
 
     def _observations(self, y: Any, n_points: int) -> Array:

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 
 from torusgp.data.blocks import is_dask
 from torusgp.data.sources import is_streamed
+from torusgp.estimators.anova import check_no_anova, fit_anova
 from torusgp.estimators.attributes import lock_of
 from torusgp.estimators.correlated import check_alone, fit_correlated
 from torusgp.estimators.families import FAMILIES, best_fit, check_comparable, is_automatic
@@ -33,6 +34,7 @@ from torusgp.fitting.noise_models import Noise, WhiteNoise, check_noise
 from torusgp.fitting.rows import Rows
 from torusgp.kernels.axes import Expression
 from torusgp.kernels.index_sets import IndexSet
+from torusgp.kernels.interactions import Anova
 from torusgp.kernels.resolve import Model
 
 
@@ -257,6 +259,8 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         in_time = None if isinstance(noise, WhiteNoise) else noise
         scale = row_scale(likelihood, noise_scale, exposure)
         observed = ObservedGradient(X_gradient, gradient, gradient_noise_scale)
+        if isinstance(self.kernel, Anova):
+            return fit_anova(self, X, y, sample_weight, scale, checkpoint, observed, time)
         streamed = checkpoint is not None or is_streamed(X, y) or is_streamed(X_gradient, gradient)
         simple = in_time is None and self.noise_kernel is None and not likelihood.needs_passes
         check_comparable(self.kernel, simple and not (is_dask(X) or streamed))
@@ -328,6 +332,7 @@ class TorusGPRegressor(Forecasts, MultiOutputMixin, RegressorMixin, BaseEstimato
         -------
         self
         """
+        check_no_anova(self, "partial_fit")
         observed = ObservedGradient(X_gradient, gradient, gradient_noise_scale)
         likelihood = check_likelihood(self.likelihood)
         if likelihood.needs_passes:

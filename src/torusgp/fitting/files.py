@@ -11,6 +11,8 @@ import numpy as np
 from torusgp.engine.moments import Moments
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.engine.working import WorkingStatistics
+from torusgp.fitting.anova.files import anova_from_archive, anova_to_archive
+from torusgp.fitting.anova.fitted import FittedAnova
 from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.fitting.latent import Latent, LatentTorusGP
 from torusgp.fitting.latent_fitter import Progress
@@ -75,6 +77,7 @@ def model_to_json(model: Model) -> dict[str, Any]:
         "moving": model.moving.tolist(),
         "period_bounds": to_json(model.period_bounds),
         "has_trend": model.has_trend,
+        "is_anova": model.is_anova,
     }
 
 
@@ -112,6 +115,7 @@ def model_from_json(content: dict[str, Any]) -> Model:
         np.array(content["moving"], dtype=bool),
         from_json(content["period_bounds"]),
         content["has_trend"],
+        content["is_anova"],
     )
 
 
@@ -199,6 +203,9 @@ def fit_to_archive(fit: Fit) -> tuple[dict[str, Any], dict[str, Any]]:
     if fit.fitted.noise_process is not None:
         content["noise_process"], own = fit.fitted.noise_process.to_archive()
         arrays |= {f"{_PROCESS}{name}": array for name, array in own.items()}
+    if isinstance(fit.fitted, FittedAnova):
+        content["anova"], own = anova_to_archive(fit.fitted)
+        arrays |= own
     content |= {"statistics": statistics, "center": fit.fitted.center, "noise_unit": fit.fitted.prior.noise_unit}
     if isinstance(fit.fitted, LatentTorusGP):
         content["latent"] = {
@@ -231,6 +238,8 @@ def fit_from_archive(content: dict[str, Any], arrays: dict[str, Any], compute: C
     if latent is None:
         centre = _checked_centre(arrays.get("centre"), parts[1])
         fitted = FittedTorusGP(*parts, *_correlated_noise(content, arrays), centre, outcome.learned.rest_share)
+        if "anova" in content:
+            fitted = anova_from_archive(fitted, content["anova"], arrays)
     else:
         fitted = LatentTorusGP(*parts, **(latent | {"likelihood": likelihood_from_json(latent["likelihood"])}))
     return Fit(model, fitted, outcome.learned, outcome.period_std)
@@ -246,14 +255,17 @@ def _correlated_noise(content: dict[str, Any], arrays: dict[str, Any]) -> tuple[
     """Moments and noise of a stored model whose rows are not independent."""
     if "noise_process" not in content:
         return None, None
+    own = {name[len(_PROCESS) :]: array for name, array in arrays.items() if name.startswith(_PROCESS)}
+    process = NoiseProcess.from_archive(content["noise_process"], own)
+    if "noise_alone" not in content:
+        return None, process
     alone = (float(one) for one in content["noise_alone"])
     moments = Moments(arrays["moments_precision"], arrays["moments_linear_term"], *alone)
     size = len(moments.linear_term)
     finite = np.isfinite(moments.precision).all() and np.isfinite(moments.linear_term).all()
     if moments.precision.shape != (size, size) or not finite:
         raise ValueError("the stored moments are not finite, or do not fit together.")
-    own = {name[len(_PROCESS) :]: array for name, array in arrays.items() if name.startswith(_PROCESS)}
-    return moments, NoiseProcess.from_archive(content["noise_process"], own)
+    return moments, process
 
 
 def check_fit(fit: Fit, n_inputs: int) -> None:

@@ -98,6 +98,11 @@ class FittedTorusGP:
         return self.moments.linear(self._linear[0], float(self.noise_variance[0]))
 
     @property
+    def own_likelihood(self) -> Any:
+        """The likelihood with the learned values of its parameters, unless it is that of normal noise."""
+        return None
+
+    @property
     def effective_sample_size(self) -> float:
         """How many independent rows would tell as much, on average over the components by what is learned of each.
 
@@ -270,7 +275,7 @@ class FittedTorusGP:
     @property
     def intercept(self) -> NDArray[np.float64]:
         """Average of the function over the rows: the constant beside the parts, shape (n_outputs,)."""
-        return self.parts.average_columns @ self.posterior.weights + self.offset
+        return self.parts.average + self.offset
 
     # Prediction --------------------------------------------------------------------------------------------------
 
@@ -407,6 +412,20 @@ class FittedTorusGP:
         draws = self.sample_weights(n_samples, random_state)
         values = self.values(X, draws.reshape(len(draws), -1)).reshape(len(X), -1, n_samples)
         return values + self.offset[:, None]
+
+    def later_variance(self, X: NDArray[Any]) -> NDArray[np.float64]:
+        """Variance that walks gain after the rows, shape (n_samples,)."""
+        return np.zeros(len(X))
+
+    def later_covariance(self, X: NDArray[Any]) -> NDArray[np.float64]:
+        """Covariance of what walks gain after the rows, shape (n_samples, n_samples)."""
+        return np.zeros((len(X), len(X)))
+
+    def later_draws(self, X: NDArray[Any], n_samples: int, random_state: np.random.RandomState) -> NDArray[np.float64]:
+        """Draws of what walks gain after the rows, shape (n_points, n_samples)."""
+        covariance = self.later_covariance(X)
+        values, vectors = np.linalg.eigh(covariance)  # points before the end have none, so it is singular
+        return (vectors * np.sqrt(np.maximum(values, 0.0))) @ random_state.standard_normal((len(X), n_samples))
 
     def add_rest(self, values: NDArray[np.float64], random_state: np.random.RandomState) -> NDArray[np.float64]:
         """Values of shape (n_points, n_outputs, n_samples) with what the set leaves out: as noise, point by point."""

@@ -60,14 +60,15 @@ class SeriesForecast:
                 mean[some] += scale * (gain @ process.residuals)
                 unknown = self.fitted.posterior.whiten(self._columns(some) - scale[:, None] * (gain @ of_rows), 0)
                 variance[some] = (unknown**2).sum(axis=0) + scale**2 * left
-        return mean, variance
+        return mean, variance + self.fitted.later_variance(self.X)
 
     def covariance(self) -> Array:
         """Covariance between them, shape (n_points, n_points), after the last row."""
         process = self._process_at_last()
         gain = self.scale[:, None] * process.regression(self.times)[0]
         unknown = self.fitted.posterior.whiten(self._columns(slice(None)) - gain @ self._columns_of(process), 0)
-        return unknown.T @ unknown + np.outer(self.scale, self.scale) * process.covariance(self.times)
+        noise = np.outer(self.scale, self.scale) * process.covariance(self.times)
+        return unknown.T @ unknown + noise + self.fitted.later_covariance(self.X)
 
     def sample(self, n_samples: int, random_state: np.random.RandomState) -> Array:
         """Paths after the last row, shape (n_points, n_samples)."""
@@ -76,7 +77,8 @@ class SeriesForecast:
         before, after = process.sample_paths(self.times, n_samples, random_state)
         residuals = process.residuals[:, None] - self._columns_of(process) @ (draws - fitted.posterior.weights)
         noise = after + process.regression(self.times)[0] @ (residuals - before)
-        return fitted.values(self.X, draws) + fitted.offset + self.scale[:, None] * noise
+        later = fitted.later_draws(self.X, n_samples, random_state)
+        return fitted.values(self.X, draws) + fitted.offset + self.scale[:, None] * noise + later
 
     def _process_at_last(self) -> NoiseProcess:
         """The noise given the last rows alone, on which all times depend."""

@@ -39,6 +39,11 @@ class LatentTorusGP(FittedTorusGP):
     laplace_evidence: float = np.nan
     n_passes: int = 0
 
+    @property
+    def own_likelihood(self) -> Likelihood:
+        """The likelihood with the learned values of its parameters."""
+        return self.likelihood
+
     @cached_property
     def _linear(self) -> tuple[LinearStatistics, Array]:
         linear, offset = self.statistics.linear(self.index_set)

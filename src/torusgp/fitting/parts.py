@@ -53,6 +53,11 @@ class Parts:
             raise ValueError("Parts are centred on the rows of the targets, but only derivatives were given.")
         return gram[0] / gram[0, 0]
 
+    @property
+    def average(self) -> Array:
+        """Average of the function over the rows less the offset, shape (n_outputs,)."""
+        return np.asarray(self.average_columns @ self._fitted.posterior.weights)
+
     @cached_property
     def _weights(self) -> Array:
         """Posterior means of the weights of the parts, shape (n_parts, n_columns, n_outputs)."""

@@ -118,6 +118,14 @@ class Likelihood(ABC):
         """Weights of a step that always goes up: minus the second derivatives, where none of these is positive."""
         return -self.derivatives(y, f, scale).second
 
+    def fisher(self, f: Array, scale: Any = 1.0) -> Array:
+        """Expected weights: minus second derivatives at the mean, in which these are linear unless a class says so."""
+        return -self.derivatives(self.function(f, scale), f, scale).second
+
+    def guess(self, y: Array, scale: Any = 1.0) -> Array:
+        """Values of the function near which each target is likely: where steps by working rows begin."""
+        return np.full(np.shape(y), self.center(y, np.ones(np.shape(y)), scale)[0])
+
     # Of predictions ----------------------------------------------------------------------------------------------
 
     @abstractmethod

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import digamma, gammainc, gammaln
 
 from torusgp.fitting.likelihoods._base import Derivatives, Likelihood, Own, OwnDerivatives, refuse, refuse_parameter
+from torusgp.fitting.likelihoods.poisson import log_halfway
 
 Array = NDArray[np.float64]
 
@@ -59,6 +60,10 @@ class Gamma(Likelihood):
         k = self._k
         ratio = k * y * np.exp(-f)
         return OwnDerivatives(k * (np.log(k * y) + 1 - f - digamma(k)) - ratio, ratio - k, -ratio)
+
+    def guess(self, y: Array, scale: Any = 1.0) -> Array:
+        """Logarithms of means half-way between each and that of all."""
+        return log_halfway(y, scale)
 
     def function(self, f: Array, scale: Any = 1.0) -> Array:
         """The mean."""

@@ -24,6 +24,12 @@ def evaluate_at_counts(function: Any, y: Array) -> Array:
     return function(np.arange(largest + 1))[y.astype(np.intp)]
 
 
+def log_halfway(y: Array, scale: Any) -> Array:
+    """Logarithms of rates half-way between that of each row and the one of all."""
+    exposure = np.broadcast_to(scale, np.shape(y))
+    return np.log((y / exposure + max(float(np.sum(y)), 0.5) / float(np.sum(exposure))) / 2)
+
+
 class Counts(Likelihood):
     """What counts have in common: the mean is the exposure times the exponential of the function."""
 
@@ -41,6 +47,10 @@ class Counts(Likelihood):
         """Logarithm of the counts for each unit of exposure; one count is added where there is none."""
         exposure = float(np.sum(weight * scale))
         return float(np.log(max(float(weight @ y), 0.5) / exposure)), 1.0
+
+    def guess(self, y: Array, scale: Any = 1.0) -> Array:
+        """Logarithms of rates half-way between each and that of all."""
+        return log_halfway(y, scale)
 
     def function(self, f: Array, scale: Any = 1.0) -> Array:
         """Expected count."""

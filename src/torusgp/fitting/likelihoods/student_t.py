@@ -84,6 +84,11 @@ class StudentT(Likelihood):
         _, _, q, dof, _ = self._parts(y, f, scale)
         return (dof + 1) / q
 
+    def fisher(self, f: Array, scale: Any = 1.0) -> Array:
+        """Expected weights, the same for all rows of one scale."""
+        _, a, _, dof, _ = self._parts(f, f, scale)
+        return np.broadcast_to((dof + 1) * dof / ((dof + 3) * a), np.shape(f))
+
     def own_derivatives(self, name: str, y: Array, f: Array, scale: Any = 1.0) -> OwnDerivatives:
         """In the logarithms of the noise variance or of the degrees of freedom."""
         r, a, q, dof, _ = self._parts(y, f, scale)
