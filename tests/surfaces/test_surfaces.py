@@ -151,6 +151,17 @@ def test_a_path_may_lead_over_several_passes():
     assert well.barrier == pytest.approx(3.5, abs=0.2)
 
 
+def test_of_ways_as_low_the_one_with_fewer_passes_is_taken():
+    """Three equal minima around a circle: over one pass, not over two around the other side."""
+    for n_rows in (24, 36, 41):
+        angle = np.linspace(-180, 180, n_rows, endpoint=False)[:, None]
+        model = TorusGPRegressor(period=360).fit(angle, np.cos(np.radians(3 * angle[:, 0])))
+        for ends in (([60.0], [180.0]), ([180.0], [60.0]), ([-60.0], [60.0])):
+            path = minimum_energy_path(model, *ends)
+            assert len(path.saddles) == 1
+            assert path.barrier == pytest.approx(2.0, abs=1e-3)
+
+
 def test_paths_that_do_not_exist_are_refused():
     model = fitted("dihedrals")
     minimum = find_stationary_points(model).minima[0]

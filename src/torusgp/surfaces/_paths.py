@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Any
@@ -229,12 +230,22 @@ def _follow(field: Field, start: Array, minima: list[StationaryPoint]) -> tuple[
 
 
 def _lowest_way(passes: list[_Pass], first: int, last: int) -> list[_Pass] | None:
-    """Passes from one minimum to another whose highest one is the lowest, and few of them."""
-    queue: list[tuple[float, int, int, int, list[_Pass]]] = [(-np.inf, 0, 0, first, [])]
+    """Fewest passes from one minimum to another whose highest one is the lowest, up to its standard deviation."""
+    lowest = _way(passes, first, last, lambda highest, length: (highest, length))
+    if lowest is None:
+        return None
+    top = max((one.saddle for one in lowest), key=lambda saddle: saddle.value)
+    as_low = [one for one in passes if one.saddle.value <= top.value + top.value_std]
+    return _way(as_low, first, last, lambda highest, length: (length, highest))
+
+
+def _way(passes: list[_Pass], first: int, last: int, key: Callable[[float, int], Any]) -> list[_Pass] | None:
+    """Passes from one minimum to another with the least key of the highest one and their number."""
+    queue: list[tuple[Any, int, float, int, list[_Pass]]] = [(key(-np.inf, 0), 0, -np.inf, first, [])]
     reached: set[int] = set()
     count = 0
     while queue:
-        highest, length, _, at, way = heappop(queue)
+        _, _, highest, at, way = heappop(queue)
         if at == last:
             return way
         if at in reached:
@@ -244,5 +255,6 @@ def _lowest_way(passes: list[_Pass], first: int, last: int) -> list[_Pass] | Non
             if at in one.ends and one.ends[0] != one.ends[1]:
                 count += 1
                 other = one.ends[1] if one.ends[0] == at else one.ends[0]
-                heappush(queue, (max(highest, one.saddle.value), length + 1, count, other, [*way, one]))
+                higher = max(highest, one.saddle.value)
+                heappush(queue, (key(higher, len(way) + 1), count, higher, other, [*way, one]))
     return None

@@ -39,12 +39,12 @@ class PanelForecast:
     forecasts: dict[str, Forecast]
 
     def aggregate(self, span="all", how="sum", **options):
-        """Forecast what is made of the values of spans, for each level; see :meth:`Forecast.aggregate`."""
+        """Forecast what is made of the values of spans, for each level; see ``aggregate`` of its forecast."""
         found = {level: one.aggregate(span, how, **options) for level, one in self.forecasts.items()}
         return PanelForecast(self.by, found)
 
     def to_frame(self, n_draws: int = 0, random_state: Any = 0) -> Any:
-        """The forecasts as one table, whose first column has the levels; see :meth:`Forecast.to_frame`."""
+        """The forecasts as one table, whose first column has the levels; see ``to_frame`` of one of them."""
         import pandas
 
         found = []
