@@ -63,7 +63,7 @@ numpydoc_xref_aliases = {word: word for word in DEFAULT_LINKS} | {
         "torusgp.fitting.periods": "FoundPeriod PeriodSearch Periodogram Trend TrendColumns",
         "torusgp.data.sources": "Chunk Source",
         "torusgp.kernels.spectra": "Spectrum Warped",
-        "torusgp.tables.model": "SlopeEstimate",
+        "torusgp.tables.regressors": "SlopeEstimate",
         "torusgp.views.scores": "Redundancy Scores",
     }.items()
     for name in names.split()

@@ -323,7 +323,7 @@ def test_what_went_is_gone():
     for name in names:
         with pytest.raises((ImportError, AttributeError)):
             _resolve(name)
-    assert isinstance(_resolve("torusgp.tables.model.SlopeEstimate"), type)
+    assert isinstance(_resolve("torusgp.tables.regressors.SlopeEstimate"), type)
 
 
 def test_the_reference_lists_every_name_once():

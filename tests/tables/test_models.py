@@ -15,10 +15,10 @@ from torusgp.data.datasets import load_electricity_demand
 from torusgp.data.tables import TableError
 from torusgp.tables.backtest import hold_out
 from torusgp.tables.clock import to_moment
-from torusgp.tables.findings import length_scales
 from torusgp.tables.forecast import quantile_name
 from torusgp.tables.inputs import Options, TableInputs, choose_inputs
 from torusgp.tables.model import TableModel, load_regressor
+from torusgp.tables.regressors import length_scales
 from torusgp.tables.words import command_words
 from torusgp.views.summary import to_plain
 

@@ -15,7 +15,8 @@ from torusgp.data.tables import TableError
 from torusgp.engine.basis import columns as basis_columns
 from torusgp.tables.clock import YEAR
 from torusgp.tables.inputs import TableInputs
-from torusgp.tables.model import TableModel, estimate_slopes
+from torusgp.tables.model import TableModel
+from torusgp.tables.regressors import estimate_slopes
 
 
 def make_noise(memory, n_rows, seed=0):

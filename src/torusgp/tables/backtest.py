@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -259,6 +259,93 @@ class Backtest:
     n_fits: int
     forecasts: Any = None
 
+    @classmethod
+    def from_folds(cls, table, rows, folds, predictions, *, horizon, n_fits=1, levels=(), words=None):
+        """Compare forecasts with what came, beside a seasonal naive forecast.
+
+        Parameters
+        ----------
+        table : TableModel
+            What was forecast with.
+        rows : Rows
+            All rows, in order.
+        folds : list of Fold
+            Which were known, and which were forecast.
+        predictions : list of Predictions
+            Of each fold.
+        horizon : str
+            How far ahead, in words.
+        n_fits : int
+            Number of fits.
+        levels : tuple of float
+            Quantiles of the table of forecasts.
+        words : str, optional
+            Which rows they are.
+
+        Returns
+        -------
+        Backtest
+        """
+        order = rows.order.reset_index(drop=True)
+        timeline = Timeline.from_order(order)
+        numbers = step_numbers(order, timeline)
+        ahead = [numbers[fold.known : fold.end] - numbers[fold.known - 1] for fold in folds]
+        steps = np.maximum(1, np.round(np.concatenate(ahead))).astype(int)
+        known = folds[0].known
+        seasons = season_steps(timeline, table.inputs_.time_periods, order)
+        naive = SeasonalNaive.choose(numbers[:known], rows.y[:known], seasons, int(steps.max()))
+        simple = [
+            naive.forecast(numbers[: fold.known], rows.y[: fold.known], numbers[fold.known : fold.end])
+            for fold in folds
+        ]
+        naive_mean, naive_std = (np.concatenate(parts) for parts in zip(*simple, strict=True))
+        all_of_them, observed = (
+            Predictions.joined(predictions),
+            np.concatenate([rows.y[f.known : f.end] for f in folds]),
+        )
+        words = words or f"forecasts {horizon} ahead from {len(folds)} origins"
+
+        def score(chosen, told, redundancy=None):
+            some = all_of_them.take(chosen)
+            own = some.score(
+                observed[chosen],
+                told,
+                constant=float(np.mean(rows.y[:known])),
+                redundancy=redundancy,
+                naive_error=naive.error,
+                likelihood=check_likelihood(table.likelihood),
+            )
+            smallest = 1e-9 * max(
+                naive.std, float(np.std(rows.y[:known]))
+            )  # a season that repeats exactly has no errors
+            others = Scores.from_predictions(
+                observed[chosen],
+                naive_mean[chosen],
+                np.maximum(naive_std[chosen], smallest),
+                told,
+                naive_error=naive.error,
+            )
+            return own, others
+
+        by_horizon = []
+        for first, last in horizon_groups(steps):
+            chosen = (steps >= first) & (steps <= last)
+            by_horizon.append(HorizonScores(first, last, *score(chosen, f"{first} to {last} steps ahead")))
+        origins = [order.iloc[fold.known - 1] for fold in folds]
+        own, others = score(np.ones(len(steps), dtype=bool), words, getattr(table, "redundancy_", 1.0))
+        return cls(
+            table.target,
+            horizon,
+            timeline.words,
+            naive.season,
+            own,
+            others,
+            tuple(by_horizon),
+            tuple(origins),
+            n_fits,
+            _table(order, folds, steps, observed, all_of_them, naive_mean, levels),
+        )
+
     @property
     def beats_naive(self) -> bool:
         """Whether the mean absolute error is below that of the seasonal naive forecast."""
@@ -284,39 +371,18 @@ class Backtest:
 
     def to_json(self) -> dict[str, Any]:
         """What JSON can hold of it: all but the forecasts."""
-        return {
-            "target": self.target,
-            "horizon": self.horizon,
-            "step": self.step,
-            "season": self.season,
-            "scores": self.scores.to_json(),
-            "naive": self.naive.to_json(),
-            "by_horizon": [
-                {"first": one.first, "last": one.last, "scores": one.scores.to_json(), "naive": one.naive.to_json()}
-                for one in self.by_horizon
-            ],
-            "origins": [str(origin) for origin in self.origins],
-            "n_fits": self.n_fits,
-        }
+        content = asdict(replace(self, forecasts=None)) | {"origins": [str(origin) for origin in self.origins]}
+        return {name: value for name, value in content.items() if name != "forecasts"}
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> Backtest:
         """Backtest from what :meth:`to_json` gave, without its forecasts."""
-        return cls(
-            **(
-                content
-                | {"scores": Scores.from_json(content["scores"]), "naive": Scores.from_json(content["naive"])}
-                | {"origins": tuple(content["origins"])}
-                | {
-                    "by_horizon": tuple(
-                        HorizonScores(
-                            one["first"], one["last"], Scores.from_json(one["scores"]), Scores.from_json(one["naive"])
-                        )
-                        for one in content["by_horizon"]
-                    )
-                }
-            )
+        scores = {name: Scores.from_json(content[name]) for name in ("scores", "naive")}
+        by_horizon = tuple(
+            HorizonScores(one["first"], one["last"], Scores.from_json(one["scores"]), Scores.from_json(one["naive"]))
+            for one in content["by_horizon"]
         )
+        return cls(**content | scores | {"by_horizon": by_horizon, "origins": tuple(content["origins"])})
 
 
 def horizon_groups(steps: Any) -> list[tuple[int, int]]:
@@ -475,31 +541,7 @@ def backtest_rows(table, rows, horizon, origins, every, refit, quantiles, n_jobs
     for message in told:
         warnings.warn(message, stacklevel=3)
     predictions = [one for result in results for one in result]
-    return compare(table, rows, folds, predictions, horizon=str(horizon), n_fits=len(groups), levels=levels)
-
-
-def evaluate_last(table, rows, n_known, predicted, words):
-    """Compare the forecasts of the last rows with what came, by a model that was fitted to the rows before.
-
-    Parameters
-    ----------
-    table : TableModel
-        Fitted to the first rows.
-    rows : Rows
-        All rows, in order.
-    n_known : int
-        Number of rows that it was fitted to.
-    predicted : Predictions
-        Of the others.
-    words : str
-        Which rows are forecast.
-
-    Returns
-    -------
-    Backtest
-    """
-    fold = Fold(n_known, len(rows.y))
-    return compare(table, rows, [fold], [predicted], horizon=words, n_fits=1, levels=(), words=words)
+    return Backtest.from_folds(table, rows, folds, predictions, horizon=str(horizon), n_fits=len(groups), levels=levels)
 
 
 def _n_cores():
@@ -672,87 +714,6 @@ def group_folds(folds, order, refit):
             groups.append([])
         groups[-1].append(fold)
     return groups
-
-
-def compare(table, rows, folds, predictions, *, horizon, n_fits, levels, words=None):
-    """Compare forecasts with what came, beside a seasonal naive forecast.
-
-    Parameters
-    ----------
-    table : TableModel
-        What was forecast with.
-    rows : Rows
-        All rows, in order.
-    folds : list of Fold
-        Which were known, and which were forecast.
-    predictions : list of Predictions
-        Of each fold.
-    horizon : str
-        How far ahead, in words.
-    n_fits : int
-        Number of fits.
-    levels : tuple of float
-        Quantiles of the table of forecasts.
-    words : str, optional
-        Which rows they are.
-
-    Returns
-    -------
-    Backtest
-    """
-    order = rows.order.reset_index(drop=True)
-    timeline = Timeline.from_order(order)
-    numbers = step_numbers(order, timeline)
-    ahead = [numbers[fold.known : fold.end] - numbers[fold.known - 1] for fold in folds]
-    steps = np.maximum(1, np.round(np.concatenate(ahead))).astype(int)
-    known = folds[0].known
-    seasons = season_steps(timeline, table.inputs_.time_periods, order)
-    naive = SeasonalNaive.choose(numbers[:known], rows.y[:known], seasons, int(steps.max()))
-    simple = [
-        naive.forecast(numbers[: fold.known], rows.y[: fold.known], numbers[fold.known : fold.end]) for fold in folds
-    ]
-    naive_mean, naive_std = (np.concatenate(parts) for parts in zip(*simple, strict=True))
-    all_of_them, observed = Predictions.joined(predictions), np.concatenate([rows.y[f.known : f.end] for f in folds])
-    words = words or f"forecasts {horizon} ahead from {len(folds)} origins"
-
-    def score(chosen, told, redundancy=None):
-        some = all_of_them.take(chosen)
-        own = some.score(
-            observed[chosen],
-            told,
-            constant=float(np.mean(rows.y[:known])),
-            redundancy=redundancy,
-            naive_error=naive.error,
-            likelihood=check_likelihood(table.likelihood),
-        )
-        smallest = 1e-9 * max(naive.std, float(np.std(rows.y[:known])))  # a season that repeats exactly has no errors
-        others = Scores.from_predictions(
-            observed[chosen],
-            naive_mean[chosen],
-            np.maximum(naive_std[chosen], smallest),
-            told,
-            naive_error=naive.error,
-        )
-        return own, others
-
-    by_horizon = []
-    for first, last in horizon_groups(steps):
-        chosen = (steps >= first) & (steps <= last)
-        by_horizon.append(HorizonScores(first, last, *score(chosen, f"{first} to {last} steps ahead")))
-    origins = [order.iloc[fold.known - 1] for fold in folds]
-    own, others = score(np.ones(len(steps), dtype=bool), words, getattr(table, "redundancy_", 1.0))
-    return Backtest(
-        table.target,
-        horizon,
-        timeline.words,
-        naive.season,
-        own,
-        others,
-        tuple(by_horizon),
-        tuple(origins),
-        n_fits,
-        _table(order, folds, steps, observed, all_of_them, naive_mean, levels),
-    )
 
 
 def _table(order, folds, steps, observed, predictions, naive, levels):

@@ -180,7 +180,8 @@ def check_terms(terms: Any) -> None:
     for one in named_inputs(terms):
         if not isinstance(one, str):
             raise ValueError(f"terms name columns of the table, got the position {one!r}.")
-    both = set(category_inputs(terms)) & set(number_inputs(terms))
+    numbers = [name for one in all_factors(terms) if not isinstance(one, Category) for name in one.used]
+    both = set(category_inputs(terms)) & {*slope_inputs(terms), *numbers}
     if both:
         raise ValueError(
             f"terms have {sorted(both)[0]!r} as a category and as a number: copy the column, and use each once."
@@ -206,16 +207,13 @@ def rename_time(terms: Expression | None, column: str | None) -> Expression | No
     return _mapped(terms, changed, moved)
 
 
-def named_inputs(terms: Expression | None) -> list[Any]:
+def named_inputs(terms: Expression) -> list[Any]:
     """Inputs of an expression, each once."""
-    if terms is None:
-        return []
-    found = [[term.input] if isinstance(term, Slope) else _used(term) for term in terms.terms]
-    return list(dict.fromkeys(one for inputs in found for one in inputs))
-
-
-def _used(product: Product) -> list[Input]:
-    return [one for factor in product.factors for one in factor.used]
+    used = [
+        [term.input] if isinstance(term, Slope) else [name for one in term.factors for name in one.used]
+        for term in terms.terms
+    ]
+    return list(dict.fromkeys(name for names in used for name in names))
 
 
 def distinct_circles(model: Expression) -> list[Circle]:
@@ -227,28 +225,18 @@ def distinct_circles(model: Expression) -> list[Circle]:
     return list(found.values())
 
 
-def category_inputs(terms: Expression | None) -> list[Input]:
+def category_inputs(terms: Expression) -> list[Input]:
     """Inputs that are categories."""
-    return [] if terms is None else [one.input for one in all_factors(terms) if isinstance(one, Category)]
+    return [one.input for one in all_factors(terms) if isinstance(one, Category)]
 
 
-def number_inputs(terms: Expression | None) -> list[Input]:
-    """Inputs that are numbers."""
-    if terms is None:
-        return []
-    others = [name for one in all_factors(terms) if not isinstance(one, Category) for name in one.used]
-    return [slope.input for slope in _slopes(terms)] + others
-
-
-def slope_inputs(terms: Expression | None) -> list[Input]:
+def slope_inputs(terms: Expression) -> list[Input]:
     """Inputs of plain columns."""
-    return [] if terms is None else [slope.input for slope in _slopes(terms)]
+    return [term.input for term in terms.terms if isinstance(term, Slope)]
 
 
-def levels_as_text(terms: Expression | None) -> Expression | None:
+def levels_as_text(terms: Expression) -> Expression:
     """The terms with levels of categories as tables have them."""
-    if terms is None:
-        return None
 
     def changed(factor):
         if not isinstance(factor, Category) or factor.levels is None:
@@ -301,10 +289,6 @@ def _is_open(product: Product) -> bool:
 def _key(factor: Factor) -> Any:
     """What two factors share that are the same effect."""
     return type(factor), tuple(factor.used), getattr(factor, "period", None)
-
-
-def _slopes(expression: Expression) -> list[Slope]:
-    return [term for term in expression.terms if isinstance(term, Slope)]
 
 
 def all_factors(expression: Expression) -> list[Factor]:
@@ -1229,7 +1213,7 @@ class _Chooser:
         by_type = inputs is None and options.terms is None and not self._circles and not self._cycles
         terms = None if options.terms is None else self._terms(options.terms)
         named = [*(self._all_columns() if by_type else inputs or []), *self._derived()]
-        mentioned = named_inputs(terms)
+        mentioned = [] if terms is None else named_inputs(terms)
         circles = [circle for several in self._circles.values() for circle in several]
         in_circles = [] if terms is None else [circle.input for circle in distinct_circles(terms)]
         factors: list[Factor] = [circle for circle in circles if circle.input not in in_circles]
@@ -1247,7 +1231,6 @@ class _Chooser:
         if not parts or all(isinstance(part, Slope) for part in parts):
             raise ValueError(self._nothing())
         model = levels_as_text(sum(parts[1:], parts[0]) if len(parts) > 1 else parts[0])
-        assert model is not None
         self._check(model)
         return TableInputs(
             model,

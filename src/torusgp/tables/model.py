@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Sequence, Set
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +23,9 @@ from torusgp.kernels.axes import Circle, Line
 from torusgp.storage.archives import archive_kind, check_layout, decoding, load_archive
 from torusgp.storage.files import check_places, write_together
 from torusgp.storage.serialisation import from_json, to_json
-from torusgp.tables.backtest import FEWEST_ROWS, Backtest, backtest_rows, evaluate_last, hold_out
+from torusgp.tables.backtest import FEWEST_ROWS, Backtest, Fold, backtest_rows, hold_out
 from torusgp.tables.clock import show_moment, zone_name
-from torusgp.tables.findings import Repeats, conclude, kept_warnings, length_scales
+from torusgp.tables.findings import Repeats, conclude, kept_warnings
 from torusgp.tables.forecast import (
     HIGH,
     LOW,
@@ -51,7 +51,7 @@ from torusgp.tables.inputs import (
     unless_input,
     within,
 )
-from torusgp.tables.regressors import fit_regressor
+from torusgp.tables.regressors import SlopeEstimate, estimate_slopes, fit_regressor, length_scales
 from torusgp.tables.timeline import Timeline
 from torusgp.tables.words import TABLE, word
 from torusgp.views.dimensions import frequencies_by_order
@@ -65,57 +65,6 @@ from torusgp.views.report._subject import Future, Horizons, Subject
 from torusgp.views.scores import Scores
 from torusgp.views.selection import selection_summary
 from torusgp.views.summary import attribution, function_std, to_plain
-
-
-@dataclass(frozen=True)
-class SlopeEstimate:
-    """Slope of one plain column.
-
-    Attributes
-    ----------
-    column : str
-        Column of the table.
-    slope, std : float
-        Change of the target in a unit of the column, and its standard error.
-    per : str
-        The unit, in words: "year" of dates, else that of the column.
-    is_time : bool
-        Whether it is the column that orders the rows.
-    """
-
-    column: str
-    slope: float
-    std: float
-    per: str
-    is_time: bool
-
-    def to_json(self) -> dict[str, Any]:
-        """What JSON can hold of it."""
-        return asdict(self)
-
-
-def estimate_slopes(model: TorusGPRegressor, inputs: TableInputs) -> list[SlopeEstimate]:
-    """Slopes of the plain columns of a regressor that a user asked for.
-
-    Parameters
-    ----------
-    model : TorusGPRegressor
-        Fitted regressor.
-    inputs : TableInputs
-        Where the inputs come from.
-
-    Returns
-    -------
-    list of SlopeEstimate
-    """
-    fitted, found = model.fitted_, []
-    for position, column in enumerate(inputs.slopes):
-        variance = fitted.posterior.covariance(0)[fitted.n_fourier + position, fitted.n_fourier + position]
-        unit = fitted.statistics.plain_units()[1][position]
-        slope = float(fitted.posterior.weights[fitted.n_fourier + position, 0] / unit)
-        std = float(np.sqrt(variance) / unit)
-        found.append(SlopeEstimate(column, slope, std, inputs.unit(column), column == inputs.time))
-    return found
 
 
 def _naive(evaluation):
@@ -195,18 +144,11 @@ def make_record(rows, unseen=None, predicted=None):
         along, place = str(rows.order.name), rows.order
     elif rows.X.shape[1] == 1 and rows.X.dtypes.iloc[0].kind == "f":
         along, place = str(rows.X.columns[0]), rows.X.iloc[:, 0]
-    if unseen is None:
-        return Record.from_rows(rows.y, along=along, place=place, is_ordered=rows.order is not None)
-    tested = rows.take(unseen)
-    return Record.from_rows(
-        rows.y,
-        along=along,
-        place=place,
-        is_ordered=rows.order is not None,
-        unseen=np.asarray(unseen),
-        predicted=(predicted.mean, *predicted.shown.T),
-        inputs={str(name): tested.X[name].to_numpy() for name in tested.X},
-    )
+    tested: dict[str, Any] = {}
+    if unseen is not None:
+        inputs = {str(name): column.to_numpy() for name, column in rows.take(unseen).X.items()}
+        tested = {"unseen": np.asarray(unseen), "predicted": (predicted.mean, *predicted.shown.T), "inputs": inputs}
+    return Record.from_rows(rows.y, along=along, place=place, is_ordered=rows.order is not None, **tested)
 
 
 def check_reading(decimal, date_format, missing, drop_missing):
@@ -278,8 +220,7 @@ def _compared(table, frame, source, new_rows):
         rows = replace(rows, order=order.loc[rows.X.index])
     rows = rows.sorted()
     summary = table.summary()
-    mean = table.quality_.get("mean")
-    is_same = mean is not None and len(rows.y) == table.n_rows_ and np.isclose(rows.y.mean(), mean, rtol=_SAME)
+    is_same = len(rows.y) == table.n_rows_ and np.isclose(rows.y.mean(), table.quality_["mean"], rtol=_SAME)
     if is_same if new_rows is None else not new_rows:
         return summary, table.record_
     scores = table._score(rows, "given to the report, which are new to the model")
@@ -311,7 +252,7 @@ def _input_table(summary):
     """Periods and length scales."""
     rows = [["input", "period", "length scale"]]
     for one in summary["inputs"]:
-        bound = {"lower": " (least allowed)", "upper": " (largest allowed)"}.get(one.get("length_scale_bound"), "")
+        bound = {"lower": " (least allowed)", "upper": " (largest allowed)"}.get(one["length_scale_bound"], "")
         period = with_error(one["period"], one["period_std"])
         scale = with_error(one["length_scale"], one["length_scale_std"])
         rows.append([one["name"], f"{period} ({one['period_is']})", f"{scale}{bound}"])
@@ -656,7 +597,8 @@ class TableModel(BaseEstimator):
             self.evaluation_, tested, ahead = None, rows.take(counted), rows.order is not None
             predicted = predict_rows(self, tested, (LOW, HIGH), scored=True)
             if ahead:
-                self.evaluation_ = evaluate_last(self, rows, n_left, predicted, words)
+                fold, about = Fold(n_left, len(rows.y)), {"horizon": words, "words": words}
+                self.evaluation_ = Backtest.from_folds(self, rows, [fold], [predicted], **about)
                 self.scores_ = self.evaluation_.scores
             else:
                 likelihood, constant = check_likelihood(self.likelihood), np.mean(rows.y[~held])
@@ -985,7 +927,7 @@ class TableModel(BaseEstimator):
     def _read_order(self, frame, source, columns):
         """What orders the rows, checked to be what ordered those of the fit."""
         order = self.inputs_.read_order(frame, source, columns)
-        if self.timeline_ is not None:  # early files have none
+        if order is not None:
             check_order(order, self.timeline_, source)
         return order
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -16,44 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from torusgp.checks import check_count
 from torusgp.data.tables import TableError
 from torusgp.storage.archives import load_archive, save_archive
-from torusgp.tables.forecast import Forecast
+from torusgp.tables.forecast import PanelForecast
 from torusgp.tables.inputs import numbered, to_table
 from torusgp.tables.model import PANEL, PANEL_LAYOUT, TableModel, is_panel
 from torusgp.tables.table import level_column
 from torusgp.tables.words import TABLE, command_words, some_of, speaks_command, word
-
-
-@dataclass(frozen=True)
-class PanelForecast:
-    """Forecasts of several series.
-
-    Attributes
-    ----------
-    by : str
-        Column of the levels.
-    forecasts : dict of str to Forecast
-        The forecasts, by their levels.
-    """
-
-    by: str
-    forecasts: dict[str, Forecast]
-
-    def aggregate(self, span="all", how="sum", **options):
-        """Forecast what is made of the values of spans, for each level; see ``aggregate`` of its forecast."""
-        found = {level: one.aggregate(span, how, **options) for level, one in self.forecasts.items()}
-        return PanelForecast(self.by, found)
-
-    def to_frame(self, n_draws: int = 0, random_state: Any = 0) -> Any:
-        """The forecasts as one table, whose first column has the levels; see ``to_frame`` of one of them."""
-        import pandas
-
-        found = []
-        for level, one in self.forecasts.items():
-            part = one.to_frame(n_draws, random_state)
-            part.insert(0, self.by, level)
-            found.append(part)
-        return pandas.concat(found, ignore_index=True)
-
 
 _SHOWN = 8  # levels that an error names
 

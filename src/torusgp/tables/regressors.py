@@ -1,20 +1,26 @@
-"""Regressor inside a model of a table: how it is made, and fitted to rows."""
+"""Regressor inside a model of a table: how it is made, fitted to rows, and its length scales and slopes."""
+
+from __future__ import annotations
 
 import warnings
 from copy import copy
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from torusgp.estimators.noise import with_changing_noise
 from torusgp.estimators.regressor import TorusGPRegressor
 from torusgp.estimators.settings import FEW_AXES
+from torusgp.fitting.curvature import bounds_reached, standard_errors
+from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.fitting.noise_models import CorrelatedNoise
+from torusgp.fitting.prior import scale_name
 from torusgp.fitting.schedule import limited_blas
 from torusgp.fitting.selection import spared
 from torusgp.kernels.axes import Category, Circle, Line, Sum
-from torusgp.tables.inputs import row_times, with_single_effects
+from torusgp.tables.inputs import TableInputs, row_times, with_single_effects
 
 _FEW_COMPONENTS = 401  # at most, of a fit from which an effective sample size is estimated
 _EXPECTED_COMPONENTS = 401  # where their number is to be found
@@ -195,3 +201,118 @@ def _stabilised(likelihood, rows):
     if likelihood.is_discrete and likelihood.takes == "exposure":
         return np.sqrt(rows.y / (1.0 if rows.scale is None else rows.scale))
     return np.log(rows.y) if likelihood.name == "gamma" else rows.y
+
+
+@dataclass(frozen=True)
+class LengthScale:
+    """Length scale of one factor of a term.
+
+    Attributes
+    ----------
+    axis : int
+        Axis of the torus, of a lattice one of its axes.
+    value, std : float
+        The length scale and its standard error: not a number if it was not learned, has run into a bound, or the
+        evidence has no maximum.
+    lower : float
+        Its lower bound.
+    bound : {"lower", "upper", None}
+        The bound that it has run into. At the lower one a model follows single rows; at the upper one the axis has no
+        effect.
+    """
+
+    axis: int
+    value: float
+    std: float
+    lower: float
+    bound: str | None
+
+
+def length_scales(fitted: FittedTorusGP, errors: bool = True) -> list[list[LengthScale]]:
+    """Length scales of a fitted model of one target.
+
+    Signal and noise variances are taken to be learned along with them. The evidence is that of the rows as they were
+    counted.
+
+    Parameters
+    ----------
+    fitted : FittedTorusGP
+        Fitted model.
+    errors : bool, default=True
+        Whether to compute standard errors; otherwise they are not a number.
+
+    Returns
+    -------
+    list of list of LengthScale
+        For each term, those of its factors.
+    """
+    stds = standard_errors(fitted) if errors else {}
+    result = []
+    for term, scales in zip(fitted.prior.terms, fitted.prior.scales(fitted.parameters), strict=True):
+        name = scale_name(term)
+        lower, std = fitted.parameters.entry(name).lower, stds.get(name, np.nan)
+        bounds = np.broadcast_to(np.array(bounds_reached(fitted, name), dtype=object), scales.shape)
+        axes = [
+            factor.axes[i] if len(factor.length_scale) > 1 else factor.axes[0]
+            for factor in term.factors
+            for i in range(len(factor.length_scale))
+        ]
+        columns = (scales, *(np.broadcast_to(one, scales.shape) for one in (std, lower)))
+        result.append(
+            [
+                LengthScale(axis, float(value), float(error), float(low), bound)
+                for axis, value, error, low, bound in zip(axes, *columns, bounds, strict=True)
+            ]
+        )
+    return result
+
+
+@dataclass(frozen=True)
+class SlopeEstimate:
+    """Slope of one plain column.
+
+    Attributes
+    ----------
+    column : str
+        Column of the table.
+    slope, std : float
+        Change of the target in a unit of the column, and its standard error.
+    per : str
+        The unit, in words: "year" of dates, else that of the column.
+    is_time : bool
+        Whether it is the column that orders the rows.
+    """
+
+    column: str
+    slope: float
+    std: float
+    per: str
+    is_time: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """What JSON can hold of it."""
+        return asdict(self)
+
+
+def estimate_slopes(model: TorusGPRegressor, inputs: TableInputs) -> list[SlopeEstimate]:
+    """Slopes of the plain columns of a regressor that a user asked for.
+
+    Parameters
+    ----------
+    model : TorusGPRegressor
+        Fitted regressor.
+    inputs : TableInputs
+        Where the inputs come from.
+
+    Returns
+    -------
+    list of SlopeEstimate
+    """
+    fitted, found = model.fitted_, []
+    for position, column in enumerate(inputs.slopes):
+        variance = fitted.posterior.covariance(0)[fitted.n_fourier + position, fitted.n_fourier + position]
+        unit = fitted.statistics.plain_units()[1][position]
+        slope = float(fitted.posterior.weights[fitted.n_fourier + position, 0] / unit)
+        std = float(np.sqrt(variance) / unit)
+        found.append(SlopeEstimate(column, slope, std, inputs.unit(column), column == inputs.time))
+    return found
