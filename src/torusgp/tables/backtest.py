@@ -348,7 +348,7 @@ class Backtest:
 
     @property
     def beats_naive(self) -> bool:
-        """Whether the mean absolute error is below that of the seasonal naive forecast."""
+        """True if the mean absolute error is below that of the seasonal naive forecast."""
         return bool(self.scores.mae < self.naive.mae)  # type: ignore[operator]
 
     def to_frame(self) -> Any:
@@ -370,7 +370,7 @@ class Backtest:
         return pandas.DataFrame(records)
 
     def to_json(self) -> dict[str, Any]:
-        """What JSON can hold of it: all but the forecasts."""
+        """Content for JSON: all but the forecasts."""
         content = asdict(replace(self, forecasts=None)) | {"origins": [str(origin) for origin in self.origins]}
         return {name: value for name, value in content.items() if name != "forecasts"}
 
@@ -436,7 +436,7 @@ FEWEST_ROWS = 20  # to learn from
 
 
 def hold_out(n_rows, order, fraction=0.2, start=None, random_state=0, repeats=None):
-    """Which rows are held out.
+    """Mask of the rows that are held out, and words for them.
 
     Parameters
     ----------

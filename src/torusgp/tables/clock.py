@@ -220,7 +220,7 @@ def _dotted_time(text):
 
 @functools.cache  # a column has few of them
 def _to_shift(offset):
-    """How far Z, or an offset such as +10, +10:00 or +1000, is ahead of UTC."""
+    """Distance from UTC of Z, or of an offset such as +10, +10:00 or +1000."""
     digits = offset[1:].replace(":", "").ljust(6, "0")
     shift = datetime.timedelta(hours=int(digits[:2]), minutes=int(digits[2:4]), seconds=int(digits[4:]))
     return -shift if offset[0] == "-" else shift
@@ -255,7 +255,7 @@ def _to_stamps(texts, values):
 
 
 def wall_clock(values, zone):
-    """What the clock of a zone, or their own, shows at certain times, as datetime64; and the name of the zone."""
+    """Times on the clock of a zone, or their own, as datetime64; and the name of the zone."""
     if hasattr(values, "to_series"):
         values = values.to_series()  # an index of pandas; a series has no such method
     kind = values.dtype.kind
@@ -660,7 +660,7 @@ class Cycle:
 
     @property
     def counts_days(self) -> bool:
-        """Whether it is longer than a day."""
+        """True if it is longer than a day."""
         return self.n_days > 1
 
 
@@ -779,7 +779,7 @@ def time_column(frame, name, path, timezone=None, date_format=AUTO):
 
 
 def is_unix_time(values, name=""):
-    """Whether numbers are seconds or milliseconds since 1970, of the years from 2000 to 2100.
+    """True if numbers are seconds or milliseconds since 1970, of the years from 2000 to 2100.
 
     Parameters
     ----------
@@ -861,7 +861,7 @@ def _formatted_times(frame, name, path, date_format):
 
 
 def _missing_hint(value):
-    """What to do if a value that is no time stands for one that is missing."""
+    """Advice for a value that is no time and may stand for one that is missing."""
     if not isinstance(value, str) or any(sign.isdigit() for sign in value):
         return ""
     mark = value.strip()
@@ -907,7 +907,7 @@ class TimeAxis:
 
     @property
     def unit(self):
-        """What a slope is told per."""
+        """Unit of time of a slope."""
         return f"unit of {self.column}" if self.kind == "number" else "year"
 
     def to_numbers(self, order, source):
@@ -949,7 +949,7 @@ _WHOLE = 0.99  # of a turn: the lengths of months and years differ
 
 @dataclass(frozen=True)
 class Turns:
-    """How many turns of a cycle the rows cover.
+    """Number of turns of a cycle that the rows cover.
 
     Attributes
     ----------
@@ -970,12 +970,12 @@ class Turns:
 
     @property
     def is_unfinished(self):
-        """Whether it has not come round once."""
+        """True if it has not come round once."""
         return self.number < _WHOLE
 
     @property
     def are_few(self):
-        """Whether it has not come round twice."""
+        """True if it has not come round twice."""
         return self.number < 2 * _WHOLE
 
     def __str__(self):
@@ -984,7 +984,7 @@ class Turns:
 
 
 def count_turns(inputs, order):
-    """How many turns rows cover of each cycle that is known and goes on in the time that orders them.
+    """Turns that rows cover of each cycle that is known and goes on in the time that orders them.
 
     Parameters
     ----------
@@ -1008,7 +1008,7 @@ def count_turns(inputs, order):
 
 
 def n_turns(order, n_days):
-    """How often rows have gone through a cycle of so many days.
+    """Number of times that rows have gone through a cycle of a given length.
 
     Parameters
     ----------

@@ -91,7 +91,7 @@ def find_outliers(table, rows):
 
 
 def are_outlying(residuals):
-    """Which residuals are so large that chance does not make them.
+    """Mask of the residuals that are so large that chance does not make them.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def _local_sizes(X, size):
 
 
 def _bins(values):
-    """Which of a few bins of an input each row is in: its values, or some of them beside each other."""
+    """Bin of an input that each row is in: one for each value, or for some of them beside each other."""
     codes, levels = values.factorize(sort=True)
     codes = np.where(codes < 0, len(levels), codes)  # what is missing is a level of its own
     n_bins = max(1, min(_BINS, len(values) // _FEWEST_IN_BIN))
@@ -144,7 +144,7 @@ def _robust_std(residuals):
 
 
 def _is_mostly_one(y):
-    """Whether most targets are the same, such as counts that are mostly zero: the others are no outliers."""
+    """True if most targets are the same, such as counts that are mostly zero: the others are no outliers."""
     return np.mean(y == np.median(y)) > 0.5
 
 
@@ -198,7 +198,7 @@ class Repeats:
 
     @property
     def are_there_twice(self) -> bool:
-        """Whether rows repeat more often than targets of different rows are equal by chance.
+        """True if rows repeat more often than targets of different rows are equal by chance.
 
         Counts of one cell are often equal; measurements with many digits are not, unless a row is there twice.
         """
@@ -213,7 +213,7 @@ class Repeats:
 
     @property
     def stay_together(self) -> bool:
-        """Whether rows of equal inputs are no evidence of each other, so that a hold-out must not separate them.
+        """True if rows of equal inputs are no evidence of each other, so that a hold-out must not separate them.
 
         Where all inputs are categories, their cells are what is predicted, and rows of a cell are its replicates,
         unless rows are there twice.
@@ -249,7 +249,7 @@ class Repeats:
 
 
 def repeated_times(frame: Any, order: Any, source: Any) -> str | None:
-    """What to do about times that come more than once.
+    """Advice for times that come more than once.
 
     Parameters
     ----------
@@ -285,13 +285,13 @@ def repeated_times(frame: Any, order: Any, source: Any) -> str | None:
 
 
 def _repeats(column: Any, order: Any, repeated: Any) -> bool:
-    """Whether rows of one time mostly have the same level, too: they are there twice."""
+    """True if rows of one time mostly have the same level, too: they are there twice."""
     pairs = column[repeated].astype(str).str.cat(order[repeated].astype(str), sep="@")
     return bool((~pairs.duplicated(keep=False)).mean() < _ALONE)
 
 
 def _parts_rows(column: Any, order: Any) -> bool:
-    """Whether rows of the same level of a column have different times."""
+    """True if rows of the same level of a column have different times."""
     if column.dtype.kind == "f" or not 2 <= column.nunique() <= max(MOST_LEVELS, len(column) // 20):
         return False
     pairs = column.astype(str).str.cat(order.astype(str), sep="@")
@@ -678,7 +678,7 @@ def _model(case):
 
 
 def _change_of_size(along):
-    """How many times as large errors are in the upper quarter of the bins of an input as in the lower one."""
+    """Ratio of errors in the upper quarter of the bins of an input to those in the lower one."""
     lower, upper = np.quantile(along.rms, [0.25, 0.75])
     return upper / max(lower, np.finfo(float).tiny)
 
@@ -705,7 +705,7 @@ def _axis_name(fitted, axis):
 
 
 def _remedy(has_line):
-    """What to do if the rows held out lie above or below their predictions."""
+    """Advice for rows held out that lie above or below their predictions."""
     if not has_line:
         return (
             f"If it goes on to change steadily, {word('slope')} takes that into account; if it has changed once, fit "
@@ -715,7 +715,7 @@ def _remedy(has_line):
 
 
 def _bias(scores, has_line, unit):
-    """What is wrong if the rows held out lie above or below their predictions."""
+    """Text about rows held out that lie above or below their predictions."""
     bias, error = scores.bias, scores.bias_std
     beyond = "more than chance would allow" if scores.is_biased else "so that their own mean would predict them better"
     return (

@@ -63,7 +63,7 @@ _MOST_VALUES = 100_000_000  # of draws that are held at once
 
 @dataclass(frozen=True, eq=False)
 class Forecast:
-    """What is expected at each time of the future, and how sure that is.
+    """Values that are expected at each time of the future, and how sure they are.
 
     Attributes
     ----------
@@ -236,7 +236,7 @@ def check_levels(quantiles: Sequence[float]) -> tuple[float, ...]:
 
 
 def _spans(times, span):
-    """Where spans begin: their times, and the positions of their first rows."""
+    """Times at which spans begin, and the positions of their first rows."""
     import pandas
 
     if span == "all":
@@ -321,12 +321,12 @@ class Predictions:
 
 
 def is_plain(table: Any) -> bool:
-    """Whether predictions are normal, with noise that does not change but for known standard deviations."""
+    """True if predictions are normal, with noise that does not change but for known standard deviations."""
     return check_likelihood(table.likelihood).name == "normal" and not table.noise_by
 
 
 def continues_noise(table: Any) -> bool:
-    """Whether the noise of other rows follows from that of the rows of the fit."""
+    """True if the noise of other rows follows from that of the rows of the fit."""
     return table.model_.noise_process_ is not None
 
 
@@ -352,7 +352,7 @@ def _predict_following(table: Any, rows: Rows, levels: Array, scored: bool) -> P
 
 
 def forecast_arguments(table: Any, rows: Rows) -> dict[str, Any]:
-    """What forecasts of rows need beside their inputs: times, and known scales of their noise."""
+    """Arguments of forecasts of rows beside their inputs: times, and known scales of their noise."""
     scale = None if rows.scale is None else rows.scale / table._typical_scale
     return {"time": row_times(table.inputs_, rows.order), "noise_scale": scale}
 
@@ -392,7 +392,7 @@ def predict_rows(table: Any, rows: Rows, levels: Sequence[float] = (), *, scored
 
 
 def _follows(table: Any, rows: Rows) -> NDArray[np.bool_]:
-    """Which rows have noise that follows from that of the rows of the fit."""
+    """Mask of the rows whose noise follows from that of the rows of the fit."""
     follows = np.zeros(len(rows.X), dtype=bool)
     if continues_noise(table) and rows.order is not None:
         timed = np.flatnonzero(rows.order.notna())
@@ -521,7 +521,7 @@ def future_table(table, horizon, future, source=TABLE):
 
 
 def _unknown_future(timeline, horizon, needed):
-    """What has to be known of the time to come, and of which times if the horizon says so."""
+    """Text that says what has to be known of the time to come, and of which times if the horizon says so."""
     when = f"after {to_minutes(timeline.last_time)}"
     if horizon is not None:
         times = timeline.after(horizon)
@@ -621,7 +621,7 @@ def _tell_closed(timeline, horizon):
 
 
 def _check_gaps(timeline, times, positions, needed, source):
-    """Which times the table of the future has; those of days off are left out, and an error tells of all others.
+    """Mask of the times that the table of the future has; days off are left out, other gaps raise an error.
 
     A day off has no row at all, or none before or after a certain time.
     """
@@ -651,7 +651,7 @@ def _check_gaps(timeline, times, positions, needed, source):
 
 
 def _outside(there, days):
-    """Which times are before the first or after the last of those of their day that are there."""
+    """Mask of the times before the first or after the last of those of their day that are there."""
     found = np.zeros(len(days), dtype=bool)
     for day in np.unique(days[~there]):
         own = np.flatnonzero(days == day)

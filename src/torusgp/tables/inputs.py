@@ -281,13 +281,13 @@ def with_single_effects(kernel: Expression) -> Expression:
 
 
 def _is_open(product: Product) -> bool:
-    """Whether all orders of a product are there, of given periods."""
+    """True if all orders of a product are there, of given periods."""
     finds = any(isinstance(one, Circle | Lattice) and one.learns_period for one in product.factors)
     return product.max_interaction is None and not finds
 
 
 def _key(factor: Factor) -> Any:
-    """What two factors share that are the same effect."""
+    """Key that two factors of the same effect share."""
     return type(factor), tuple(factor.used), getattr(factor, "period", None)
 
 
@@ -469,7 +469,7 @@ class History:
 
     @classmethod
     def from_rows(cls, order: Any, columns: dict[str, Any], lags: Sequence[Lag]) -> History:
-        """What later rows need to know of some.
+        """Rows that later ones need to know.
 
         Parameters
         ----------
@@ -493,7 +493,7 @@ class History:
         return cls(tuple(content["times"]), values, content["spacing"])
 
     def to_json(self) -> dict[str, Any]:
-        """What JSON can hold of it."""
+        """Content for JSON."""
         values = {name: [None if np.isnan(v) else v for v in one] for name, one in self.values.items()}
         return {"times": list(self.times), "values": values, "spacing": self.spacing}
 
@@ -651,7 +651,7 @@ def check_holidays(code: Any) -> None:
 
 
 def holiday_levels(times: Any, code: str) -> Any:
-    """Whether the dates of times are holidays, or next to one.
+    """Levels of dates: holidays, the days beside them, and others.
 
     Parameters
     ----------
@@ -752,7 +752,7 @@ class TableInputs:
         )
 
     def to_json(self):
-        """What JSON can hold of it."""
+        """Content for JSON."""
         content = {one.name: getattr(self, one.name) for one in fields(self)}
         axis = None if self.axis is None else asdict(self.axis)
         history = None if self.history is None else self.history.to_json()
@@ -785,17 +785,17 @@ class TableInputs:
 
     @property
     def has_time_slope(self):
-        """Whether the model has a straight line in the time of the rows."""
+        """True if the model has a straight line in the time of the rows."""
         return self.time is not None and self.time in self.slopes
 
     @property
     def needs_time(self):
-        """Whether the time of the rows is an input."""
+        """True if the time of the rows is an input."""
         return self.time is not None and self.time in self.names
 
     @property
     def needs_order(self):
-        """Whether inputs follow from the time of the rows, which has to be known then."""
+        """True if inputs follow from the time of the rows, which has to be known then."""
         return self.needs_time or bool(self.lags)
 
     def input_name(self, word):
@@ -810,7 +810,7 @@ class TableInputs:
         return self.names if noise_by == "auto" else [self.input_name(name) for name in noise_by or []]
 
     def unit(self, column):
-        """What a slope along a column is told per."""
+        """Unit of the column for a slope along it."""
         if self.axis is not None and self.needs_time and column == self.time:
             return self.axis.unit
         return f"unit of {column}"
@@ -857,7 +857,7 @@ class TableInputs:
 
     @property
     def _counts_time(self):
-        """Whether the time of the rows is counted from the first on, as no circle has the numbers themselves."""
+        """True if the time of the rows is counted from the first on, as no circle has the numbers themselves."""
         return self.needs_time and all(circle.input != self.time for circle in self.circles)
 
     def read(self, frame, source):
@@ -1123,7 +1123,7 @@ def unless_input(column, columns):
 
 
 def find_complete(columns, source, drop):
-    """Which rows miss nothing; if some do and may not be left out, an error that says how to allow it."""
+    """Mask of the rows that miss nothing; if some do and may not be left out, an error says how to allow it."""
     try:
         return complete_rows(columns, source, drop=drop)
     except TableError as error:
@@ -1143,7 +1143,7 @@ _FUNCTIONS = "line(x), slope(x), category(x) and circle(x, period)"
 
 @dataclass(frozen=True)
 class Options:
-    """What a user says of the inputs; see :class:`TableModel`."""
+    """Choices of a user about the inputs; see :class:`TableModel`."""
 
     target: str
     inputs: Any = None
@@ -1289,7 +1289,7 @@ class _Chooser:
         return self._time
 
     def _is_time(self, name: str) -> bool:
-        """Whether a name is that of the column which orders the rows, or stands for it."""
+        """True if a name is that of the column which orders the rows, or stands for it."""
         if name == TIME and TIME not in self._names:
             self._find_time("time")
             return True
@@ -1492,7 +1492,7 @@ class _Chooser:
     # What comes out ----------------------------------------------------------------------------------------------
 
     def _products(self, factors: list[Factor]) -> list[Expression]:
-        """What interacts where no terms say so: all of it, or, where rows have a rhythm and more, pairs.
+        """Products where no terms say so: one of all inputs, or pairs where rows have a rhythm and more.
 
         Seasons and what else matters differ in size and smoothness, so that one variance for their product would give
         up some of them. Each cycle and each of the others may change the fastest cycle, and any two of the others may
@@ -1522,11 +1522,11 @@ class _Chooser:
         return [Product(tuple(rougher))]
 
     def _is_rhythm(self, one: Factor) -> bool:
-        """Whether a factor is a cycle of the calendar, or a period of what orders the rows."""
+        """True if a factor is a cycle of the calendar, or a period of what orders the rows."""
         return isinstance(one, Circle) and (one.input == self._time or one.input in self._calendar_inputs())
 
     def _turn(self, one: Factor) -> float:
-        """How long a cycle takes: in days, or in the units of what orders the rows."""
+        """Length of a cycle: in days, or in the units of what orders the rows."""
         known: dict[Any, float] = {CYCLES[name].column: CYCLES[name].n_days for name in self._cycles or ()}
         assert isinstance(one, Circle)
         return known.get(one.input, float(one.period))

@@ -88,7 +88,7 @@ def _circle(model, scales, axis, period_error):
 
 
 def _is_seasonal(fitted):
-    """Whether the first term is what repeats: a product of circles."""
+    """True if the first term is what repeats: a product of circles."""
     return all(fitted.prior.torus.axes[axis].kind == "circle" for axis in fitted.prior.terms[0].axes)
 
 
@@ -289,7 +289,7 @@ def load_regressor(path):
 
 
 def is_panel(path):
-    """Whether a file has several models."""
+    """True if a file has several models."""
     return Path(path).is_file() and archive_kind(path) == PANEL
 
 
@@ -685,7 +685,7 @@ class TableModel(BaseEstimator):
                 raise ValueError(f"noise_by names {unknown[0]!r}, which is no input: they are {names}.")
 
     def _options(self):
-        """What was said of the inputs."""
+        """Choices about the inputs."""
         names = [one.name for one in fields(Options) if hasattr(self, one.name)]
         return Options(
             **{name: getattr(self, name) for name in names},
@@ -811,7 +811,7 @@ class TableModel(BaseEstimator):
         return self._score(self._read_targets(frame, source), f"of {source}")
 
     def _score(self, rows, words, **others):
-        """How predictions of single rows compare with their targets."""
+        """Scores of predictions of single rows."""
         predicted = predict_rows(self, rows, scored=True)
         return predicted.score(rows.y, words, likelihood=check_likelihood(self.likelihood), **others)
 
@@ -920,12 +920,12 @@ class TableModel(BaseEstimator):
         ), complete
 
     def _has_times(self, frame):
-        """Whether a table has times from which noise can follow."""
+        """True if a table has times from which noise can follow."""
         name = self.inputs_.time
         return continues_noise(self) and name in frame.columns and frame[name].notna().any()
 
     def _read_order(self, frame, source, columns):
-        """What orders the rows, checked to be what ordered those of the fit."""
+        """Column that orders the rows, checked to be like that of the fit."""
         order = self.inputs_.read_order(frame, source, columns)
         if order is not None:
             check_order(order, self.timeline_, source)
@@ -953,7 +953,7 @@ class TableModel(BaseEstimator):
     # What was learned --------------------------------------------------------------------------------------------
 
     def summary(self):
-        """What the model consists of and how good it is.
+        """Content and quality of the model.
 
         Returns
         -------
@@ -967,7 +967,7 @@ class TableModel(BaseEstimator):
         return self._summary
 
     def _summarise(self):
-        """What a model of a table consists of and how good it is; see :meth:`TableModel.summary`."""
+        """Content and quality of the model; see :meth:`summary`."""
         model, inputs = self.model_, self.inputs_
         fitted, scales = model.fitted_, length_scales(model.fitted_)
         explains_nothing = self.scores_ is not None and self.scores_.explains_nothing
@@ -1043,7 +1043,7 @@ class TableModel(BaseEstimator):
         return found
 
     def _kind_of_errors(self):
-        """Whether errors of neighbouring rows are autocorrelated; "independent" where nobody looked."""
+        """Kind of errors of neighbouring rows: autocorrelated, not clearly so, or independent where nobody looked."""
         if self.inputs_.time is None or self.errors == "independent":
             return "independent"
         found = self.model_.fitted_.noise_process is not None or self.redundancy_ > 1
@@ -1096,7 +1096,7 @@ class TableModel(BaseEstimator):
         }
 
     def findings(self):
-        """What is said of the model, from its summary: verdict, figures, what matters, problems and notes.
+        """Findings from the model's summary: verdict, figures, what matters, problems and notes.
 
         Returns
         -------
@@ -1143,7 +1143,7 @@ class TableModel(BaseEstimator):
         return RecordDisplay.from_estimator(self).plot(ax)
 
     def _html_repr(self):
-        """What notebooks show: the findings, and scikit-learn's diagram below; the diagram alone before the fit."""
+        """HTML for notebooks: the findings, and scikit-learn's diagram below; the diagram alone before the fit."""
         said = short_form(self.findings()) if hasattr(self, "model_") else ""
         return f"{said}{super()._html_repr()}"
 

@@ -169,7 +169,7 @@ class PanelModel(BaseEstimator):
         return self
 
     def summary(self):
-        """What each model consists of and how good it is; see :meth:`TableModel.summary`.
+        """Content and quality of each model; see :meth:`TableModel.summary`.
 
         Returns
         -------

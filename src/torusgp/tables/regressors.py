@@ -81,7 +81,7 @@ def pairs_of(table):
 
 
 def is_clearly_better(whole, pairs):
-    """Whether a model with a product of all inputs is clearly better than one without.
+    """True if a model with a product of all inputs is clearly better than one without.
 
     Where errors are correlated, it is if squared residuals of blocks left out are smaller by two standard errors, as
     proportions, and by any amount those of blocks that told at most how many frequencies there are: what it gains in
@@ -179,7 +179,7 @@ def make_correlated_noise(inputs):
 
 
 def noise_kernel(noise_by, inputs):
-    """What the variance of the noise depends on: circles of inputs that repeat, lines or categories of others."""
+    """Kernel of the variance of the noise: circles of inputs that repeat, lines or categories of others."""
     names = inputs.noise_names(noise_by)
     if not names:
         return None
@@ -290,7 +290,7 @@ class SlopeEstimate:
     is_time: bool
 
     def to_json(self) -> dict[str, Any]:
-        """What JSON can hold of it."""
+        """Content for JSON."""
         return asdict(self)
 
 

@@ -27,7 +27,7 @@ from torusgp.tables.clock import is_unix_time, read_times
 
 @dataclass(frozen=True)
 class TextLayout:
-    """What parts the columns of a text file, and what comes before decimals.
+    """Separator of the columns of a text file, and the sign before decimals.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class TextLayout:
 
 
 def text_layout(frame, path, decimal=AUTO, default=None):
-    """How a table is written.
+    """Layout of the text of a table.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ _SLASHED = re.compile(r"\s*\d{1,4}[/.-]\d{1,2}[/.-]\d{2,4}\b.*")
 
 @dataclass(frozen=True)
 class ColumnKind:
-    """What a column is.
+    """Kind of a column.
 
     Attributes
     ----------
@@ -194,7 +194,7 @@ class ColumnKind:
 
 
 def column_kind(frame: Any, name: str, source: Any, decimal: str = "auto", date_format: str = "auto") -> ColumnKind:
-    """What a column of a table is, by its values.
+    """Kind of a column of a table, by its values.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ def column_kind(frame: Any, name: str, source: Any, decimal: str = "auto", date_
 
 
 def _is_time(value: Any, date_format: str) -> bool:
-    """Whether a value is a time, or was meant for one."""
+    """True if a value is a time, or was meant for one."""
     if isinstance(value, str) and (_SLASHED.fullmatch(value) is not None or date_format != "auto"):
         return _SLASHED.fullmatch(value) is not None or _has_format(value, date_format)
     try:

@@ -29,7 +29,7 @@ _EXAMPLES = 'Give a number of rows, a span such as "24h", "28d", "4w" or "6mo", 
 
 @dataclass(frozen=True)
 class Horizon:
-    """How far ahead a forecast goes.
+    """Distance that a forecast goes ahead.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class Horizon:
 
     @property
     def is_whole_day(self) -> bool:
-        """Whether its last time is a date, of which all hours are meant."""
+        """True if its last time is a date, of which all hours are meant."""
         return self.end is not None and _DATE.fullmatch(self.end) is not None
 
     def __str__(self) -> str:
@@ -263,7 +263,7 @@ class Timeline:
         return cls(**(content | {"slots": tuple(content["slots"]), "closed": tuple(content["closed"])}))
 
     def to_json(self) -> dict[str, Any]:
-        """What JSON can hold of it."""
+        """Content for JSON."""
         return asdict(self) | {"slots": list(self.slots), "closed": list(self.closed)}
 
     @property
@@ -278,7 +278,7 @@ class Timeline:
 
     @property
     def is_regular(self) -> bool:
-        """Whether the times have a step."""
+        """True if the times have a step."""
         return self.unit is not None
 
     @property
@@ -419,7 +419,7 @@ class Timeline:
         return times.tz_localize(last.tz, nonexistent="shift_forward", ambiguous=np.ones(len(times), dtype=bool))
 
     def _has_rows(self, times, closed=True):
-        """Which times are at a time of the week, or of the day, at which there are rows, and on a day that has some."""
+        """Mask of the times at a slot at which there are rows, and on a day that has some."""
         found = np.ones(len(times), dtype=bool)
         if self.slots:
             step = self.step * (_DAY if self.unit == "day" else 1)
@@ -427,7 +427,7 @@ class Timeline:
         return found & ~self.on_closed_days(times) if closed and self.closed else found
 
     def on_closed_days(self, times: Any) -> Any:
-        """Which times are on a day of the year that never has rows."""
+        """Mask of the times on a day of the year that never has rows."""
         if not self.closed:
             return np.zeros(len(times), dtype=bool)
         days = times.dt if hasattr(times, "dt") else times
@@ -451,7 +451,7 @@ def _weekday(days):
 
 
 def _never_used(counts, n_turns):
-    """Which slots of a cycle have no rows, or hardly any, for another reason than gaps at random."""
+    """Mask of the slots of a cycle that have no rows, or hardly any, for another reason than gaps at random."""
     is_rare = counts < _RARE * counts.max()
     gaps = np.clip(1 - counts[~is_rare].mean() / n_turns, _FEWEST_GAPS, 1.0)
     return is_rare & (len(counts) * bdtr(counts, n_turns, 1 - gaps) < _CHANCE)

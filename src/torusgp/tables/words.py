@@ -39,12 +39,12 @@ def command_words(is_command=True):
 
 
 def speaks_command():
-    """Whether messages name options of the command."""
+    """True if messages name options of the command."""
     return _speaks_command.get()
 
 
 def word(name, *values):
-    """What a user writes to change something.
+    """Text that a user writes to change something.
 
     Examples
     --------
