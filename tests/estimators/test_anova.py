@@ -4,7 +4,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from torusgp import Anova, Category, Circle, CorrelatedNoise, Line, Slope, TorusGPRegressor, Walk
+from torusgp import (
+    Anova,
+    Category,
+    Circle,
+    CorrelatedNoise,
+    Line,
+    Slope,
+    TorusGPRegressor,
+    Walk,
+    analysis,
+    plotting,
+    surfaces,
+    write_report,
+)
 
 N_ROWS = 400
 
@@ -219,6 +232,27 @@ def test_expressions_say_what_they_may_hold():
         TorusGPRegressor(Anova([Line(0)])).fit(np.arange(30.0)[:, None], np.full(30, 3.0))
     with pytest.raises(ValueError, match="partial_fit is not possible with Anova"):
         TorusGPRegressor(Anova([Line(0)])).partial_fit(np.arange(30.0)[:, None], np.arange(30.0))
+
+
+def test_views_show_it(fitted, tmp_path):
+    model, table, *_ = fitted
+    path = tmp_path / "page.html"
+    write_report(model, path)
+    assert "rain" in path.read_text(encoding="utf-8")
+    assert "hour" in str(analysis.sobol_indices(model))
+    effect = analysis.effect(model, "hour")
+    assert np.isfinite(effect.mean).all()
+    assert (effect.std > 0).all()
+    for display in (plotting.AttributionDisplay, plotting.PartsDisplay, plotting.SpectrumDisplay):
+        display.from_estimator(model)
+    smooth = TorusGPRegressor(Anova([Circle("hour", 24), Walk("time")])).fit(table[["hour", "time"]], table["rain"])
+    assert surfaces.find_stationary_points(smooth) is not None
+
+
+def test_a_refit_is_a_fit_to_all_rows(fitted):
+    model, table, _, y = fitted
+    again = model.refit(table, y)
+    assert np.array_equal(again.predict(table), model.predict(table))
 
 
 @pytest.mark.parametrize("n_rows", [1, 2, 3, 11, 60])

@@ -40,7 +40,7 @@ class Marginals:
         """Histograms of no rows for the lines and categories of a torus; None if all axes are periodic."""
         bins = []
         for d, axis in enumerate(torus.axes):
-            if axis.kind == "line":
+            if axis.kind in ("line", "walk"):
                 bins.append((d, 0.0, axis.extent / _BINS, _BINS))
             elif axis.kind == "category":
                 bins.append((d, -0.5, 1.0, axis.modulus))

@@ -13,6 +13,7 @@ from torusgp.estimators.validation import check_fit_rows, row_scale
 from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.fitting.noise_models import CorrelatedNoise, WhiteNoise, check_noise
 from torusgp.fitting.refits import can_refit, refit_rows
+from torusgp.kernels.interactions import Anova
 
 
 def refit(model: Any, X: Any, y: Any, sample_weight: Any, noise_scale: Any, exposure: Any, time: Any) -> Any:
@@ -24,6 +25,8 @@ def refit(model: Any, X: Any, y: Any, sample_weight: Any, noise_scale: Any, expo
     if slopes is not None and slopes.n_samples.any():
         raise ValueError("refit takes rows alone, and this model was fitted with observed derivatives too: use fit.")
     check_unchanged(model, "a refit goes on from there")
+    if isinstance(model.kernel, Anova):  # whose columns are centred over all rows
+        return result.fit(X, y, sample_weight, noise_scale, exposure, time=time)
     is_known = in_time is None or (isinstance(in_time, CorrelatedNoise) and before.fitted.noise_process is not None)
     if not (can_refit(before, len(X)) and is_known):
         return result.fit(X, y, sample_weight, noise_scale, exposure, time=time)

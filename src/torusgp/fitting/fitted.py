@@ -113,7 +113,7 @@ class FittedTorusGP:
             return n_samples
         known = 1 - self.learned_posterior.shares(0)
         known[0] = 0.0  # the constant, which is known whatever the noise
-        plain = np.diagonal(self.gram)
+        plain = np.diagonal(self._linear[0].gram)
         known[plain <= 0] = 0.0  # as a sine that vanishes on all rows
         if not known.any():
             return n_samples
@@ -121,8 +121,8 @@ class FittedTorusGP:
         return n_samples * float(known @ (precision / np.where(plain > 0, plain, 1.0)) / known.sum())
 
     @property
-    def gram(self) -> NDArray[np.float64]:
-        """Sums of products of the columns in use over the rows."""
+    def gram(self) -> NDArray[np.float64] | None:
+        """Sums of products of the columns in use over the rows; None where they are of other columns."""
         return np.asarray(self._linear[0].gram)
 
     @property

@@ -186,8 +186,8 @@ def _domain(fitted: FittedTorusGP) -> Domain:
             inputs = torus.inputs
             cell[position, inputs] = whole[own[0][0], :] * (np.array([a.kind for a in torus.axes]) == "lattice")
             is_periodic[position] = True
-        elif "line" in kinds:
-            lines = [axis for _, axis in own if axis.kind == "line"]
+        elif kinds & {"line", "walk"}:
+            lines = [axis for _, axis in own if axis.kind in ("line", "walk")]
             origin[position] = min(axis.low for axis in lines)
             cell[position, position] = max(axis.high for axis in lines) - origin[position]
         else:

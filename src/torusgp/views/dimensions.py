@@ -119,7 +119,7 @@ def find_dimensions(fitted: FittedTorusGP) -> tuple[Dimension, ...]:
         plain.setdefault(column.input, []).append(i)
     grouped: dict[int, list[int]] = {}
     for d, axis in enumerate(torus.axes):
-        if axis.kind in ("line", "category"):
+        if axis.kind in ("line", "walk", "category"):
             grouped.setdefault(axis.input, []).append(d)
     found: list[Dimension] = []
     for d, axis in enumerate(torus.axes):
@@ -245,7 +245,7 @@ class Along:
         if one.is_periodic or one.kind == "slope":
             return None
         marginals = fitted.statistics.marginals
-        wanted = next(d for d in one.axes if axes[d].kind == one.kind)
+        wanted = next(d for d in one.axes if (axes[d].kind == "category") == (one.kind == "category"))
         found = None if marginals is None else marginals.nodes(wanted)
         if one.kind == "category":
             shares: NDArray[Any] = np.ones(len(one.levels))

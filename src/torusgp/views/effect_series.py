@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 
 from torusgp.fitting.fitted import FittedTorusGP
 from torusgp.views.dimensions import Along, Dimension
@@ -61,7 +60,7 @@ class EffectSeries:
             (np.cumsum(used) - 1)[product[columns]],
             is_sine[columns],
             posterior.weights[columns],
-            tuple(_covariance_root(*one, columns) for one in zip(posterior.factors, posterior.roots, strict=True)),
+            tuple(_covariance_root(posterior, output, columns) for output in range(fitted.n_outputs)),
             offset if joint else np.zeros_like(offset),
             several,
         )
@@ -88,11 +87,9 @@ class EffectSeries:
         return (mean, std) if self.several else (mean[:, 0], std[:, 0])
 
 
-def _covariance_root(
-    factor: NDArray[np.float64], root: NDArray[np.float64], columns: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _covariance_root(posterior: Any, output: int, columns: NDArray[np.int64]) -> NDArray[np.float64]:
     """A square matrix whose product with its transpose is the posterior covariance of some weights."""
-    selected = np.zeros((len(root), len(columns)))
-    selected[columns, np.arange(len(columns))] = root[columns]
-    whitened = solve_triangular(factor, selected, lower=True, check_finite=False)
+    selected = np.zeros((len(columns), len(posterior.weights)))
+    selected[np.arange(len(columns)), columns] = 1.0
+    whitened = posterior.whiten(selected, output)
     return np.asarray(np.linalg.qr(whitened, mode="r")).T

@@ -92,7 +92,7 @@ def entangled_components(model: TorusGPRegressor) -> list[tuple[tuple[int, ...],
     others = [d for d in range(fitted.index_set.dimension) if d not in member]
     frequencies = fitted.index_set.frequencies
     chosen = np.flatnonzero(~frequencies[:, others].any(axis=1))[1:]
-    if not 0 < 2 * len(chosen) < _MOST_COMPONENTS:
+    if not 0 < 2 * len(chosen) < _MOST_COMPONENTS or fitted.gram is None:
         return []
     positions = np.append(0, np.column_stack([2 * chosen - 1, 2 * chosen]))
     gram = fitted.gram[np.ix_(positions, positions)]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from torusgp.engine.marginals import Marginals
 from torusgp.engine.statistics import SufficientStatistics
 from torusgp.fitting.anova.fitted import FittedAnova, Sum
 from torusgp.fitting.anova.loop import N_COLUMNS, State, fit
@@ -128,6 +129,7 @@ class AnovaFitter:
             period=model.period,
             noise_scale=None if latent else rows.noise_scale,
             backend="dense",
+            marginals=Marginals.of(model.torus),
         )
         redundancy = 1.0 if state.noise is None else state.noise.redundancy(_grid(blocked))
         fitted = FittedAnova(

@@ -11,7 +11,7 @@ from torusgp.kernels.spectra._base import Spectrum, check_frequency
 class Brownian(Spectrum):
     r"""Coefficients :math:`c_k = 3 / (\pi k)^2` of Brownian motion on half a circle, about its average.
 
-    It has no length scale. The cosines alone, of :class:`~torusgp.kernels.anova.CentredAxis`, are Brownian motion; with
+    It has no length scale. The cosines alone, as :class:`torusgp.Walk` has them, are Brownian motion; with
     sines beside them this is its stationary relative :math:`1 - 3 \theta / \pi + 3 \theta^2 / (2 \pi^2)`.
 
     Examples

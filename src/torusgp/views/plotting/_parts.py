@@ -230,9 +230,9 @@ def _range(fitted, name, position, n_points):
     categories = [torus.axes[d] for d in own if torus.axes[d].kind == "category"]
     if categories:
         return "category", None, to_levels(categories[0].levels)
-    lines = [torus.axes[d] for d in own if torus.axes[d].kind == "line"]
+    lines = [torus.axes[d] for d in own if torus.axes[d].kind in ("line", "walk")]
     if not own:  # a plain column: over the range of a line of the same input, or where most rows are
-        lines = [axis for axis in torus.axes if axis.kind == "line" and axis.input == position]
+        lines = [axis for axis in torus.axes if axis.kind in ("line", "walk") and axis.input == position]
     if lines:
         low, high = min(axis.low for axis in lines), max(axis.high for axis in lines)
         return "line", None, np.linspace(low, high, n_points)

@@ -3,7 +3,6 @@
 import numpy as np
 
 from torusgp.checks import check_output
-from torusgp.engine.inference import evidence
 from torusgp.views.plotting._base import OKABE_ITO, new_axes, to_regressor
 
 
@@ -70,11 +69,10 @@ class SpectrumDisplay:
         fitted = estimator.fitted_
         check_output(output, fitted.n_outputs)
         n_fourier = fitted.n_fourier  # plain columns come after these, and have no frequency
-        prior, noise = fitted.prior_variances[:, output], fitted.noise_variance[output]
-        posterior = evidence(fitted.linear, prior, noise, output)
-        kept = posterior.inverse_diagonal()[:n_fourier]
+        prior = fitted.prior_variances[:, output]
+        kept = fitted.learned_posterior.shares(output)[:n_fourier]
         prior = prior[:n_fourier]
-        power = posterior.weights[:n_fourier] ** 2 + prior * kept
+        power = fitted.learned_posterior.weights[:n_fourier, output] ** 2 + prior * kept
         first = int(fitted.prior.intercept_variance[output] > 0)
         values = (_per_frequency(one)[first:] for one in (prior, power, 1 - kept))
         return cls(fitted.index_set.frequencies[first:], *values)
