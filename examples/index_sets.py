@@ -39,9 +39,9 @@ def compare_index_sets(n_components=COLUMNS, random_state=0):
     if not FEWEST_COLUMNS <= n_components <= MOST_COLUMNS:
         raise ValueError(f"The comparison takes {FEWEST_COLUMNS} to {MOST_COLUMNS} columns, got {n_components}.")
     kernel = TorusKernel("squared_exponential", length_scale=[0.25, 1.2], period=[24.0, 7.0])
-    weights = kernel.refinement_weights()
     sets = {name: named_set(name, 2, n_components) for name in NAMES if name != "adaptive"}
     for name in ("euclidean", "energy_norm_hyperbolic_cross"):
+        weights = kernel.refinement_weights(name, n_components)
         sets[f"{name} *"] = named_set(name, 2, n_components, weights=weights)
     sets["adaptive"] = adaptive(kernel, n_components)
 

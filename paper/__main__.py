@@ -1,8 +1,9 @@
-"""Run experiments: those named, or all; then write the page that sets their numbers beside the paper's.
+"""Run experiments: those named, or all of the paper; then write the page that sets their numbers beside the paper's.
 
-python -m paper                        # all, ten minutes on two idle cores
+python -m paper                        # the paper's figures, table and claims
+python -m paper --rivals               # rivals on the same holes, and a robot arm: what is beyond the paper
 python -m paper gram claims            # two of them, and the page with what is in the folder
-python -m paper --quick --results DIR  # everything in small, within a minute
+python -m paper --quick --results DIR  # everything of the paper in small, within a minute
 python -m paper --publish              # all, and put the page and its figures into docs
 python -m paper --draw --publish       # the same from what is saved
 """
@@ -22,23 +23,28 @@ from paper import (
     index_sets,
     page,
     pictures,
+    rivals,
+    robot,
+    stability,
     textures,
     truncation,
 )
 from paper.common import RESULTS, Pool, commit, read_record, versions, write_record
 
 DOCS = Path(__file__).parents[1] / "docs"
-EXPERIMENTS = {
+PAPER = {
     "index_sets": index_sets,
     "truncation": truncation,
     "coefficients": coefficients,
+    "stability": stability,
     "cardinality": cardinality,
     "gram": gram,
     "analytic": analytic,
     "textures": textures,
     "pictures": pictures,
-    "claims": claims,
 }
+RIVALS = {"rivals": rivals, "robot": robot}  # beyond the paper, with a command of their own
+EXPERIMENTS = PAPER | RIVALS | {"claims": claims}  # claims last: they rest on the others
 
 
 def run_experiment(name, folder, pool, quick):
@@ -77,7 +83,9 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(
         "python -m paper", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(EXPERIMENTS)}; by default all")
+    known = ", ".join(EXPERIMENTS)
+    parser.add_argument("names", nargs="*", metavar="name", help=f"of {known}; by default those of the paper")
+    parser.add_argument("--rivals", action="store_true", help=f"by default {', '.join(RIVALS)}, and the claims")
     parser.add_argument("--quick", action="store_true", help="everything in small, to see that it works")
     parser.add_argument("--draw", action="store_true", help="only draw again what is saved, and write the page")
     parser.add_argument("--publish", action="store_true", help="also write docs/paper.md and its figures")
@@ -86,10 +94,11 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     unknown = [name for name in options.names if name not in EXPERIMENTS]
     if unknown:
-        parser.error(f"unknown experiment {', '.join(unknown)}; known are {', '.join(EXPERIMENTS)}")
+        parser.error(f"unknown experiment {', '.join(unknown)}; known are {known}")
     if options.processes < 1:
         parser.error(f"--processes must be positive, got {options.processes}")
-    names = [name for name in EXPERIMENTS if name in options.names or not options.names]
+    group = EXPERIMENTS if options.draw else {**(RIVALS if options.rivals else PAPER), "claims": claims}
+    names = [name for name in EXPERIMENTS if name in (options.names or group)]
     options.results.mkdir(parents=True, exist_ok=True)
     pool = Pool(options.processes)
     start = time.perf_counter()

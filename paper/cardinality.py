@@ -11,6 +11,7 @@ from math import factorial
 import numpy as np
 
 from paper.common import SEED, legend_above, log_columns, markdown_table, new_figure, paragraphs, select, style
+from paper.counting import cross_indices
 from torusgp import IndexSetFourierFeatures
 from torusgp.kernels.index_sets import (
     energy_norm_hyperbolic_cross,
@@ -36,6 +37,8 @@ DIMENSIONS = tuple(range(1, 11))
 SHOWN_DIMENSIONS = (2, 3, 5)
 REFINEMENT = 6  # of the comparison over dimensions
 LAW_SPARSITIES = (0.0, 0.25, 0.5, 0.75)  # 0 is the hyperbolic cross
+LAW_DIMENSIONS = (2, 3, 4)
+LAW_POWER = 30  # of two, of the largest refinement of the hyperbolic cross, which is counted, not listed
 EXAMPLE = {"dimension": 5, "refinement": 10, "paper": {"indices": 1432, "full": 45824, "sparse": 16893}}
 
 
@@ -47,14 +50,15 @@ def run(pool, quick, folder):
     most = 20_000 if quick else 300_000  # columns of the sparse map
     cases = [("refinement", name, dimension, most) for name in FAMILIES for dimension in SHOWN_DIMENSIONS]
     cases += [("dimension", name, None, most) for name in FAMILIES]
-    cases += [("law", sparsity, dimension, 4 * most) for sparsity in LAW_SPARSITIES for dimension in (2, 3, 4)]
+    cases += [("law", sparsity, dimension, 4 * most) for sparsity in LAW_SPARSITIES[1:] for dimension in LAW_DIMENSIONS]
     rows = [row for part in pool.map("cardinality", count, cases) for row in part]
+    rows += [row for dimension in LAW_DIMENSIONS for row in count_cross(dimension, 16 if quick else LAW_POWER)]
     law_rows = select(rows, part="law")
     example = hyperbolic_cross(EXAMPLE["dimension"], EXAMPLE["refinement"])
     return {
         "settings": {"sparsity": SPARSITY, "power": POWER, "refinement": REFINEMENT, "most_columns": most},
         "rows": rows,
-        "laws": [fit_law(law_rows, sparsity, dimension) for sparsity in LAW_SPARSITIES for dimension in (2, 3, 4)],
+        "laws": [fit_law(law_rows, sparsity, dimension) for sparsity in LAW_SPARSITIES for dimension in LAW_DIMENSIONS],
         "maps": check_maps(),
         "example": EXAMPLE
         | {
@@ -102,34 +106,45 @@ def count(part, family, dimension, most):
     return rows
 
 
+def count_cross(dimension, power):
+    """Indices of hyperbolic crosses of the refinements 2, 4, 8, ..., by recursion."""
+    counts = cross_indices(dimension, power)
+    return [
+        {"part": "law", "family": 0.0, "dimension": dimension, "refinement": 2**p, "indices": counts[p]}
+        for p in range(1, power + 1)
+    ]
+
+
 def check_maps(dimension=3, refinement=4, n_samples=100):
     r"""The paper's full and masked maps, column by column, against the product of the features here.
 
     The full map has, for every index i and every row of signs, a cosine and a sine with the factor
     :math:`\sqrt{\rho / 2^{D-1}}`. The masked map drops the signs of zero entries; its factor has to be
-    :math:`\sqrt{\rho / 2^{\eta-1}}` with the number of non-zero entries, while the paper keeps 2^(D-1).
+    :math:`\sqrt{\rho / 2^{\eta-1}}` with the number of non-zero entries, while the paper keeps 2^(D-1). Printed are
+    products of q where the series is one of q^2.
     """
     index_set = hyperbolic_cross(dimension, refinement)
     features = IndexSetFourierFeatures(period=1.0, index_set=index_set)
     X = np.random.default_rng(SEED).uniform(size=(n_samples, dimension))
     sparse = features.fit_transform(X)
     theta, target = 2 * np.pi * X, sparse @ sparse.T
-    gram = {"full": np.zeros_like(target), "masked": np.zeros_like(target), "masked_as_printed": np.zeros_like(target)}
+    gram = {name: np.zeros_like(target) for name in ("full", "masked", "masked_as_printed", "not_squared")}
     coefficients = features.kernel_.coefficients(index_set.indices)
     n_full = n_masked = 0
     for index, coefficient in zip(index_set.indices, coefficients, strict=True):
         n_nonzero = np.count_nonzero(index)
-        rho = 2.0**n_nonzero * coefficient  # product of the paper's q_i
+        rho = 2.0**n_nonzero * coefficient  # product of the paper's q_i^2
         signs = np.array(list(product(*((1,), *(((1, -1),) * (dimension - 1))))))
         distinct = np.unique(np.sign(index) * signs, axis=0)
         distinct = distinct[: max(1, len(distinct) // 2)] if n_nonzero and not index[0] else distinct
-        for name, rows, power in (
-            ("full", signs, dimension - 1),
-            ("masked", distinct, max(n_nonzero - 1, 0)),
-            ("masked_as_printed", distinct, dimension - 1),
+        for name, rows, power, factor in (
+            ("full", signs, dimension - 1, rho),
+            ("masked", distinct, max(n_nonzero - 1, 0), rho),
+            ("masked_as_printed", distinct, dimension - 1, rho),
+            ("not_squared", signs, dimension - 1, np.sqrt(rho)),
         ):
             angles = theta @ (index * np.where(rows == 0, 1, rows)).T
-            columns = np.hstack([np.cos(angles), np.sin(angles)]) * np.sqrt(rho / 2.0**power)
+            columns = np.hstack([np.cos(angles), np.sin(angles)]) * np.sqrt(factor / 2.0**power)
             gram[name] += columns @ columns.T
         n_full, n_masked = n_full + 2 * len(signs), n_masked + (2 * len(distinct) if n_nonzero else 1)
     return {
@@ -138,12 +153,16 @@ def check_maps(dimension=3, refinement=4, n_samples=100):
         "columns_full": n_full,
         "columns_masked": n_masked,
         "columns_ours": index_set.n_components,
+        "sign_rows": len(signs),
         **{f"difference_{name}": np.abs(one - target).max() for name, one in gram.items()},
     }
 
 
 def fit_law(rows, sparsity, dimension):
-    """Polynomial in log R of degree D - 1 for the indices over R, on the upper half of the refinements."""
+    """Polynomial in log R of degree D - 1 for the indices over R, on the upper half of the refinements.
+
+    Beside it the leading coefficient without a fit: a difference of order D - 1 over the last doublings.
+    """
     line = select(rows, family=sparsity, dimension=dimension)
     radius = np.array([row["refinement"] for row in line], dtype=float)
     ratio = np.array([row["indices"] for row in line]) / radius
@@ -156,6 +175,7 @@ def fit_law(rows, sparsity, dimension):
         "largest_refinement": int(radius[-1]),
         "polynomial": fitted,
         "leading_times_factorial": fitted[0] * factorial(dimension - 1),
+        "difference_times_factorial": np.diff(ratio, n=dimension - 1)[-1] / np.log(2) ** (dimension - 1),
         "largest_residual": np.abs(residual).max(),
         "last_doubling": ratio[-1] / ratio[-2] - 1,
         "ratio": ratio[-1],
@@ -249,6 +269,7 @@ def describe(record):
             "D",
             "largest R",
             "leading coefficient x (D - 1)!",
+            "by differences",
             "largest residual of the fit",
             "growth of indices / R at the last doubling of R",
         ],
@@ -257,8 +278,15 @@ def describe(record):
                 f"{law['sparsity']:g}",
                 law["dimension"],
                 law["largest_refinement"],
-                f"{law['leading_times_factorial']:.3f}",
-                f"{100 * law['largest_residual']:.2f} %",
+                *(
+                    ["", "", ""]
+                    if law["sparsity"]
+                    else [
+                        f"{law['leading_times_factorial']:.4f}",
+                        f"{law['difference_times_factorial']:.4f}",
+                        f"{100 * law['largest_residual']:.4f} %",
+                    ]
+                ),
                 f"{100 * law['last_doubling']:+.1f} %",
             ]
             for law in record["laws"]
@@ -272,7 +300,10 @@ def describe(record):
         table,
         "![Growth of the number of indices with the radius, and the law fitted to it](growth.png)",
         "Indices over R as a polynomial of degree D - 1 in log R, fitted to the upper half of the refinements. For "
-        "the hyperbolic cross (zeta = 0) theory gives a leading coefficient of 1 / (D - 1)!:",
+        "the hyperbolic cross (zeta = 0), counted by recursion, theory gives a leading coefficient of 1 / (D - 1)!; "
+        "the terms below it are large, and sets that can be listed say little of it. By differences: the one of order "
+        "D - 1 of the last doublings of R, over (log 2)^(D - 1). For zeta > 0 the number is proportional to R in the "
+        "end, and there is no such coefficient:",
         laws,
         f"The full map ({maps['columns_full']} components for D = {maps['dimension']}, R = {maps['refinement']}) and "
         f"the "

@@ -143,7 +143,10 @@ def commit():
     try:
         name = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
         changed = subprocess.run(
-            [*git, "status", "--porcelain", "--", "src", "paper"], capture_output=True, text=True, check=True
+            [*git, "status", "--porcelain", "--", "src", "paper", ":!paper/results"],
+            capture_output=True,
+            text=True,
+            check=True,
         )
     except (OSError, subprocess.CalledProcessError):
         return None

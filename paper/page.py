@@ -8,6 +8,7 @@ from paper.common import markdown_table, read_record
 
 _WIDEST = 1000  # pixels of a figure on a web page
 _COLOURS, _HEAVIEST = 128, 240_000  # of a figure on a web page: colours, and bytes
+BEYOND = ("rivals", "robot")  # experiments of another command
 _NAME = "Index Set Fourier Series Features, reproduced"
 
 
@@ -90,9 +91,15 @@ def _introduction(records):
     made = f"Made from commit {', '.join(f'`{one}`' for one in commits)}." if commits else ""
     return (
         "Every number and figure of Tompkins and Ramos, *Index Set Fourier Series Features for Approximating "
-        "Multi-dimensional Periodic Kernels* (2018), that its text lets one reproduce, made by `make paper`. The "
-        f"numbers behind each figure are in the JSON file of the same experiment, in `paper/results`. {made}\n"
+        "Multi-dimensional Periodic Kernels* (2018), that its text lets one reproduce, made by `make paper`; beyond it "
+        "rivals on the same holes and a robot arm, made by `make paper-rivals`. The numbers behind each figure are in "
+        f"the JSON file of the same experiment, in `paper/results`. {made}\n"
     )
+
+
+def minutes(records, names):
+    """Processor time of some experiments in minutes, as told: the sum of the column of the page."""
+    return sum(round(records[name]["cpu_seconds"]) for name in names if records.get(name)) / 60
 
 
 def _contents(records, experiments):
@@ -104,7 +111,13 @@ def _contents(records, experiments):
             continue
         title = f"[{record['title']}](#{_anchor(record['title'])})" + (" (small)" if record["quick"] else "")
         lines.append([name, title, *(f"{record[key]:.0f}" for key in ("seconds", "cpu_seconds", "peak_mebibytes"))])
-    return markdown_table(["experiment", "what", "seconds", "of processor time", "peak MiB"], lines) + "\n"
+    table = markdown_table(["experiment", "what", "seconds", "of processor time", "peak MiB"], lines)
+    beyond = [name for name in experiments if name in BEYOND]
+    paper = [name for name in experiments if name not in beyond]
+    return (
+        f"{table}\n\nProcessor time in all: {minutes(records, paper):.1f} minutes for the paper, "
+        f"{minutes(records, beyond):.1f} for what is beyond it.\n"
+    )
 
 
 def _anchor(title):

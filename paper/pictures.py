@@ -1,8 +1,8 @@
-"""Filled holes of the textures beside the truth, for three numbers of columns."""
+"""Filled holes of the textures beside the truth, for three numbers of components, as in the paper's figure."""
 
 import numpy as np
 
-from paper.common import missing_textures, new_figure, paragraphs, read_record, select
+from paper.common import SEQUENCES, missing_textures, new_figure, paragraphs, read_record, select
 from paper.textures import KINDS, PICTURED_METHODS
 from torusgp.data.datasets import load_texture
 
@@ -23,14 +23,9 @@ def run(pool, quick, folder):
     images = []
     for kind in dict.fromkeys(row["kind"] for row in rows):
         texture = load_texture(kind)
-        filled = []
-        for row in select(rows, kind=kind):
-            image = texture.image.copy()
-            image[texture.hole] = row["hole"]
-            filled.append(
-                {"method": row["method"], "size": row["size"], "pixels": np.round(cut(image, texture.hole), 3)}
-            )
-        images.append({"kind": kind, "truth": np.round(cut(texture.image, texture.hole), 3), "filled": filled})
+        filled = [{key: row[key] for key in ("method", "size", "hole")} for row in select(rows, kind=kind)]
+        truth = np.rint(255 * cut(texture.image, texture.hole)).astype(int)
+        images.append({"kind": kind, "truth": truth, "filled": filled})
     return {"settings": {"margin": MARGIN}, "panels": panels, "images": images}
 
 
@@ -48,25 +43,26 @@ def draw_image(record, image):
     from matplotlib.patches import Rectangle
 
     sizes = list(dict.fromkeys(one["size"] for one in image["filled"]))
+    truth, margin = np.array(image["truth"]), record["settings"]["margin"]
+    inside = slice(margin, -margin)
     figure, axes = new_figure(len(sizes), 1 + len(PICTURED_METHODS), 2.5, 3.0)
     for ax_row, size in zip(axes, sizes, strict=True):
         for ax, method in zip(ax_row, ("truth", *PICTURED_METHODS), strict=True):
-            if method == "truth":
-                pixels, title = image["truth"], "truth"
-            else:
-                pixels = select(image["filled"], method=method, size=size)[0]["pixels"]
+            pixels, title = truth, "truth"
+            if method != "truth":
+                hole = select(image["filled"], method=method, size=size)[0]["hole"]
+                pixels = truth.copy()
+                pixels[inside, inside] = np.reshape(hole, truth[inside, inside].shape)
                 panel = select(record["panels"], kind=image["kind"], method=method, size=size)[0]
-                name = f"{method}+W" if method in ("RFF", "GHAL") else method
+                name = f"{method}+W" if method in SEQUENCES else method
                 title = f"{name}\nRMSE {panel['rmse']:.4f}"
-            pixels = np.array(pixels)
-            ax.imshow(pixels, cmap="gray", vmin=0, vmax=1)
-            margin = record["settings"]["margin"]
-            hole = pixels.shape[0] - 2 * margin
+            ax.imshow(pixels, cmap="gray", vmin=0, vmax=255)
+            width = pixels.shape[0] - 2 * margin
             corner = (margin - 0.5, margin - 0.5)
-            ax.add_patch(Rectangle(corner, hole, hole, fill=False, edgecolor="#D55E00", linewidth=1.2))
+            ax.add_patch(Rectangle(corner, width, width, fill=False, edgecolor="#D55E00", linewidth=1.2))
             ax.set_title(title, fontsize=10)
             ax.set(xticks=[], yticks=[])
-        ax_row[0].set_ylabel(f"{size} columns", fontsize=11)
+        ax_row[0].set_ylabel(f"{size} components", fontsize=11)
     return figure
 
 
@@ -77,5 +73,5 @@ def describe(record):
     return paragraphs(
         *pictures,
         "The hole is the square; around it are the pixels that were learned from. Warped features have one component "
-        "more than named. The lattice is that with slow change beside it.",
+        "more than named.",
     )

@@ -1,8 +1,8 @@
 """Each claim of the paper's text beside what was measured: holds, in part, or not, and where not, why."""
 
 from paper.claims import _gram, _prediction, _sets
-from paper.claims._base import FAILS, HOLDS, IN_PART, OPEN
-from paper.common import markdown_table, read_record
+from paper.claims._base import FAILS, HOLDS, IN_PART, MENDED, MISPRINT, OPEN, OURS, PAPER, count, sentence
+from paper.common import markdown_table, paragraphs, read_record
 
 TITLE = "The paper's claims, one by one"
 CLAIMS = _sets.CLAIMS + _gram.CLAIMS + _prediction.CLAIMS
@@ -18,6 +18,7 @@ def run(pool, quick, folder):
     rows = []
     for claim in CLAIMS:
         row = {
+            "kind": claim.kind,
             "section": claim.section,
             "claim": f"“{claim.quote}”" if claim.literal else claim.quote,
             "experiments": claim.needs,
@@ -37,12 +38,21 @@ def draw(record):
 
 
 def describe(record):
-    words = {HOLDS: "hold", IN_PART: "hold in part", FAILS: "do not hold", OPEN: "were not measured"}
-    found = {word: sum(row["verdict"] == word for row in record["rows"]) for word in words}
-    counts = [f"{count} {words[word]}" for word, count in found.items() if count]
-    lines = [
-        [row["section"], row["claim"], row["measured"], f"**{row['verdict']}**", row["reason"]]
-        for row in record["rows"]
+    parts = [
+        f"{sentence(record['rows'])[0].upper()}{sentence(record['rows'])[1:]}. Counted by the program, from the rows "
+        "below; a misprint is a formula that is wrong as printed and right as it must have been meant, and no claim.",
+        _prediction.rule(),
     ]
-    table = markdown_table(["section", "claim", "measured", "verdict", "where not, why"], lines)
-    return f"Of {len(lines)} claims: {', '.join(counts)}.\n\n{table}"
+    headings = {PAPER: "### Claims of the paper", MISPRINT: "### Misprints, mended", OURS: "### Statements of our own"}
+    for kind, heading in headings.items():
+        reason = "as meant" if kind == MISPRINT else "where not, why"
+        lines = [
+            [row["section"], row["claim"], row["measured"], f"**{row['verdict']}**", row["reason"]]
+            for row in record["rows"]
+            if row["kind"] == kind
+        ]
+        parts += [heading, markdown_table(["section", "claim", "measured", "verdict", reason], lines)]
+    return paragraphs(*parts)
+
+
+__all__ = ["CLAIMS", "FAILS", "HOLDS", "IN_PART", "MENDED", "MISPRINT", "OPEN", "OURS", "PAPER", "count", "sentence"]

@@ -181,7 +181,7 @@ def actions(folder):
         "kernel phases": (KERNEL.phases, {"X": X}),
         "largest": (KERNEL.largest, {"n_components": 5}),
         "kernel error": (KERNEL.truncation_error, {"index_set": SET}),
-        "weights": (KERNEL.refinement_weights, {"tolerance": 1e-3, "dimension": 2}),
+        "weights": (KERNEL.refinement_weights, {"index_set": "euclidean", "n_components": 21, "dimension": 2}),
         "scorer": (mean_negative_log_loss_scorer, {"estimator": torus, "X": X, "y": Y}),
     }  # fmt: skip
 

@@ -204,18 +204,6 @@ def test_cartesian_kernels_are_sums_over_images(cell):
     assert np.allclose(TorusKernel(TorusMatern(1.5, "cartesian"), 0.4, cell)(X), matern, rtol=0, atol=1e-12)
 
 
-def test_refinement_weights_cut_every_axis_at_the_same_error():
-    kernel = TorusKernel(length_scale=[0.2, 0.5, 1.5], period=1.0)
-    weights = kernel.refinement_weights(tolerance=1e-4)
-    terms = weights * SquaredExponential().n_terms(0.2, 1e-4)
-    assert weights.max() == 1.0
-    for (family, scale), n_terms in zip(kernel.axis_spectra(), np.rint(terms).astype(int), strict=True):
-        tails = 2 * family.tail_sums(n_terms, scale)
-        assert tails[n_terms] <= 1e-4 < tails[n_terms - 1]
-    isotropic, weighted = (hyperbolic_cross(3, 11, weights=w) for w in (1.0, weights))
-    assert weighted.n_components < isotropic.n_components
-
-
 def test_phases_of_large_time_stamps_are_exact():
     seconds = 1.7e9 + np.array([[0.0], [86400.0], [43200.0]])
     phases = TorusKernel(period=86400.0).phases(seconds)[:, 0]

@@ -50,9 +50,8 @@ class IndexSetFourierFeatures(TransformerMixin, BaseEstimator):
     n_components : int, default=200
         Largest number of components of a set given by name.
     weights : "auto", float or array-like of shape (dimension,), default=1.0
-        Weights of a set given by name; "auto" cuts every axis at the same error
-        (:meth:`TorusKernel.refinement_weights`), which suits balls; in a cross small weights also thin out all
-        interactions. The adaptive set needs none.
+        Weights of a set given by name; "auto" takes those of the smallest error, never worse than one
+        (:meth:`TorusKernel.refinement_weights`). The adaptive set needs none.
     max_interaction : int, optional
         Of the short form: largest number of inputs that interact; the kernel is then the ANOVA kernel of that order. An
         index set that was built with such a limit implies it.
@@ -235,7 +234,7 @@ def _make_set(estimator: Any, kernel: TorusKernel, model: Model) -> IndexSet:
     if isinstance(weights, str):
         if weights != "auto":
             raise ValueError(f"weights must be 'auto' or numbers in [0, 1], got {weights!r}.")
-        weights = kernel.refinement_weights(dimension=dimension)
+        weights = kernel.refinement_weights(asked, estimator.n_components, dimension=dimension)
     return named_set(asked, dimension, estimator.n_components, weights=weights, max_interaction=kernel.max_interaction)
 
 

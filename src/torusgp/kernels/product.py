@@ -8,12 +8,14 @@ from torusgp.checks import check_count, check_numbers
 from torusgp.kernels.certificates import dropped_sum, mass_by_order, mass_without_each
 from torusgp.kernels.checks import check_family, check_inputs, check_period, check_positive_array
 from torusgp.kernels.index_sets import IndexSet
+from torusgp.kernels.refinement import best_weights
 from torusgp.kernels.spectra import Spectrum
 
 _MOST_TURNS = 1e12  # from zero: beyond, a phase is known to a thousandth of a turn at best
 _CHUNK_ENTRIES = 2**21  # entries of a Gram matrix computed at once
 _SHORT_TABLE = 256  # orders that are computed whether they occur or not
 _ZERO = np.zeros(1, dtype=np.int64)
+_CUT = 1e-3  # sum of the coefficients beyond the first guess of where an axis ends
 
 
 class ProductKernel:
@@ -275,12 +277,15 @@ class ProductKernel:
         """None: the largest coefficients of a product are enumerated by :func:`torusgp.kernels.index_sets.adaptive`."""
         return None
 
-    def refinement_weights(self, tolerance=1e-3, dimension=None):
-        """Weights that cut every axis at the same error; see :meth:`torusgp.TorusKernel.refinement_weights`."""
+    def refinement_weights(self, index_set="hyperbolic_cross", n_components=200, *, dimension=None):
+        """Weights of the smallest error at a budget; see :meth:`torusgp.TorusKernel.refinement_weights`."""
         if self.metric == "cartesian":
             raise ValueError("A Cartesian kernel has no axes to weigh; use the adaptive index set.")
-        terms = [max(1, family.n_terms(scale, tolerance)) for family, scale in self.axis_spectra(dimension)]
-        return np.array(terms) / max(terms)
+        dimension = self.resolve_dimension(dimension)
+        if dimension is None:
+            raise ValueError("All parameters of the kernel are scalars: say the dimension, as in dimension=2.")
+        terms = [max(1, family.n_terms(scale, _CUT)) for family, scale in self.axis_spectra(dimension)]
+        return best_weights(self, index_set, n_components, dimension, np.array(terms) / max(terms))
 
     def _check_set(self, index_set):
         if not isinstance(index_set, IndexSet):
