@@ -2,8 +2,8 @@ r"""Coefficients of the periodic squared-exponential kernel at short length scal
 
 The coefficient :math:`e^{-a} I_k(a)`, :math:`a = 1 / l^2`, is a quotient of two numbers that overflow. The paper's
 stable form stands in a supplement that is not at hand; its text names an asymptotic of the quotient. Four ways are
-compared with the backward recurrence :math:`I_{k-1} = I_{k+1} + (2 k / a) I_k` in 40 decimal digits, scaled to sum to one, which
-needs neither the exponential nor the Bessel function.
+compared with the backward recurrence :math:`I_{k-1} = I_{k+1} + (2 k / a) I_k` in 40 decimal digits, scaled to sum to
+one, which needs neither the exponential nor the Bessel function.
 """
 
 from decimal import Decimal, localcontext

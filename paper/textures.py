@@ -222,9 +222,9 @@ def explain_losses(kind, period, length_scale, sizes):
     r"""The paper's MNLL from its RMSE and a predictive variance with two constants for each image.
 
     The variance of the function alone, :math:`s \, \phi^\top (\Phi^\top \Phi + (s / v) I)^{-1} \phi`, with no noise
-    added; s is a constant times one of three things, v the signal variance. Residuals are those of the mean, scaled to the
-    RMSE of the paper's cell, so that nothing but the variance is in question. Constants make the mean distance of all
-    cells of the image the least.
+    added; s is a constant times one of three things, v the signal variance. Residuals are those of the mean, scaled to
+    the RMSE of the paper's cell, so that nothing but the variance is in question. Constants make the mean distance of
+    all cells of the image the least.
     """
     X, X_test, y, y_test = load_texture(kind).split()
     spectra = {}
