@@ -38,7 +38,7 @@ N_TRAIN, N_TEST = 2000, 2000  # of the sweep over columns, and everywhere
 N_COLUMNS = 401  # of the sweep over training points
 NOISE_STD = 0.1
 SPARSITY = 0.1
-WEIGHT = {2: 1.0, 3: 1.0, 5: 2 / 3, 9: 2 / 3}  # gamma at first: with 1 the smallest cross has 3^D columns
+MOST_PLAIN = 3  # dimensions up to which gamma is 1 at first, else 2/3: with 1 the smallest cross has 3^D components
 FLOOR = 0.5 * np.log(2 * np.pi * np.e * NOISE_STD**2)
 TICKS = {"columns": (30, 100, 300, 1000), "n_train": (100, 300, 1000, 3000)}
 LEARN = ("length_scale", "signal_variance", "noise_variance")
@@ -77,8 +77,10 @@ def make_model(method, dimension, n_columns, weights=None):
         return BayesianFeatureRegressor(features, learn=LEARN)
     options = {"n_components": n_columns}
     if method == "ENHC":
-        gamma = WEIGHT[dimension] if weights is None else weights
+        gamma = (1.0 if dimension <= MOST_PLAIN else 2 / 3) if weights is None else weights
         options["index_set"] = cross(dimension, n_components=n_columns, weights=gamma)
+    if method == "learned set":
+        options["index_set"] = "learned"
     # the paper's processes have mean zero, and targets are centred
     return TorusGPRegressor(period=1.0, learn=LEARN, intercept=False, n_threads=1, **options)
 
@@ -91,10 +93,15 @@ def cross(dimension, *, n_components, weights, max_interaction=None):
 
 
 def measure(sweep, dimension, method, n_columns, n_train):
-    """One fit, judged at the test points; of the cross a second, with gamma per axis from what the first learned."""
-    X, y, X_test, y_test, truth = make_data(dimension, n_train)
+    """One fit to the function, judged at the test points."""
+    row = {"sweep": sweep, "dimension": dimension, "method": method, "budget": n_columns, "n_train": n_train}
+    return row | judge(method, n_columns, *make_data(dimension, n_train))
+
+
+def judge(method, n_columns, X, y, X_test, y_test, truth):
+    """Errors of one fit at test points; of the cross a second, with gamma per axis from what the first learned."""
+    dimension, weights = X.shape[1], None
     model = make_model(method, dimension, n_columns)
-    weights = None
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # few columns leave out much: that is what is measured
@@ -106,12 +113,7 @@ def measure(sweep, dimension, method, n_columns, n_train):
     mean, std = model.predict(X_test, return_std=True)
     mean = mean + y.mean()
     return {
-        "sweep": sweep,
-        "dimension": dimension,
-        "method": method,
         "columns": n_columns + 1 if method in SEQUENCES else model.index_set_.n_components,
-        "budget": n_columns,
-        "n_train": n_train,
         "rmse": np.sqrt(np.mean((mean - truth) ** 2)),
         "mnll": mean_negative_log_loss(y_test, mean, std),
         "noise_std": np.sqrt(model.noise_variance_),
@@ -138,7 +140,6 @@ def run(pool, quick, folder):
             "dimensions": dimensions,
             "noise_std": NOISE_STD,
             "sparsity": SPARSITY,
-            "weight": WEIGHT,
             "n_train": n_train,
             "n_test": N_TEST,
             "n_columns": n_columns,
