@@ -21,7 +21,7 @@ PAPER_ARGS ?=
 FUZZ_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-all test-oldest fuzz soak lint format docs bench bench-peers bench-peers-tables paper clean
+.PHONY: help venv demo test test-all test-oldest fuzz soak lint format docs bench bench-peers bench-peers-tables paper paper-rivals clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -80,8 +80,11 @@ bench-peers-tables: $(PEERS)/.installed ## compare on published tables and serie
 bench: $(VENV)/.installed-dev ## run the benchmarks, on one thread
 	$(PINNED) $(BIN)/python -m benchmarks $(BENCH_ARGS)
 
-paper: $(VENV)/.installed-dev ## repeat the paper's figures and table; TORUSGP_DATA names the folder of its images
+paper: $(VENV)/.installed-dev ## repeat the paper's figures, table and claims; TORUSGP_DATA names the folder of its images
 	$(PINNED) $(BIN)/python -m paper $(PAPER_ARGS)
+
+paper-rivals: $(VENV)/.installed-dev ## beyond the paper: rivals on the same holes, and a robot arm
+	$(PINNED) $(BIN)/python -m paper --rivals $(PAPER_ARGS)
 
 clean: ## remove the environment, caches and build products
 	rm -rf $(VENV) $(PEERS) $(OLDEST) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis \

@@ -216,6 +216,7 @@ NOISES = {  # what may stand where the noise variance belongs, for residuals of 
     "one value for the image": lambda rmse: 1.0,
 }
 STD = "the noise standard deviation"
+EXCHANGED = (("rubber", "HAL", 93), ("rubber", "HAL", 201))  # cells whose MNLL look exchanged in the paper's table
 TEST_STEP = 5  # of the test pixels, every so manieth, for the variances
 
 
@@ -237,6 +238,11 @@ def explain_losses(kind, period, length_scale, sizes):
             projected = vectors.T @ (phi.T @ (y - y.mean()))
             spectra[method, size] = np.maximum(values, 0.0), projected, phi_test @ vectors
     target = y_test[::TEST_STEP] - y.mean()
+
+    def distances(found):
+        kept = {key: loss for key, loss in found.items() if (kind, *key) not in EXCHANGED}
+        return {key: abs(loss - paper_value(kind, *key, "mnll")) for key, loss in kept.items()}
+
     rows = []
     for name, noise in NOISES.items():
 
@@ -253,8 +259,7 @@ def explain_losses(kind, period, length_scale, sizes):
             return found
 
         def distance(log_constants, losses=losses):
-            found = losses(log_constants)
-            return np.mean([abs(loss - paper_value(kind, *key, "mnll")) for key, loss in found.items()])
+            return np.mean(list(distances(losses(log_constants)).values()))
 
         starts = [(0.0, 0.0), (2.0, -3.0)]
         best = min(
@@ -269,7 +274,7 @@ def explain_losses(kind, period, length_scale, sizes):
                 "constant": np.exp(best.x[0]),
                 "signal_variance": np.exp(best.x[1]),
                 "mean_distance": best.fun,
-                "largest_distance": max(abs(loss - paper_value(kind, *key, "mnll")) for key, loss in found.items()),
+                "largest_distance": max(distances(found).values()),
                 "mnll": [{"method": method, "size": size, "mnll": loss} for (method, size), loss in found.items()],
             }
         )
@@ -460,14 +465,16 @@ def describe(record):
         "each image, at the paper's own RMSE, the variance is s phi' (Phi' Phi + (s / v) I)^-1 phi, no noise added; "
         "the "
         "signal variance v is one constant, and s is another times one of three things. Mean and largest distance from "
-        "the paper's 20 cells of each image:",
+        "the paper's cells of each image, 20 of them:",
         losses,
         f"With s proportional to {STD}, where its square belongs, pores and rubber come out, from one end of the "
         "table to "
         "the other; on rubber the constant is one. That is the printed formula, whose sigma is called a standard "
         "deviation and stands where a variance belongs. On tread, where the RMSE hardly differ, the three cannot be "
-        "told apart. What the constants of pores and tread stand for the text does not say. MNLL so rebuilt, and the "
-        "paper's in brackets:",
+        "told apart. What the constants of pores and tread stand for the text does not say. Two cells of HAL on rubber "
+        "are left out of the fit: with 94 and 202 components its MNLL look exchanged in the paper's table, and "
+        "exchanged "
+        "is how they come out. MNLL so rebuilt, and the paper's in brackets:",
         rebuilt,
         "With the noise added, as here, MNLL follow the RMSE, and are far better.",
     )
