@@ -1,4 +1,4 @@
-"""The reproduction of the paper in the documentation: whole, with its commit, and what is quick to compute agrees."""
+"""The reproduction of the paper in the documentation: whole, made from the saved records, and counted from them."""
 
 import re
 from pathlib import Path
@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from paper import claims, page
-from paper.__main__ import EXPERIMENTS, measure_experiment
-from paper.common import Pool, read_record
+from paper.__main__ import EXPERIMENTS, PAPER, measure_experiment
+from paper.common import RESULTS, Pool, read_record, to_plain
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -29,15 +29,34 @@ def without_figures(text):
 
 
 def published_verdicts():
-    """Verdicts of the claims by the beginning of their rows."""
-    rows = re.findall(r"^\| (.*) \| \*\*([\w ]+)\*\* \|", section("claims"), flags=re.MULTILINE)
-    return [verdict for _, verdict in rows]
+    """Verdicts of the claims, by their words."""
+    rows = re.findall(r"^\| ([^|]*) \| ((?:\\\||[^|])*) \| .* \| \*\*([\w ,]+)\*\* \|", section("claims"), re.MULTILINE)
+    return {claim.replace("\\|", "|"): verdict for _, claim, verdict in rows}
+
+
+def words(path):
+    """Text of a page of the repository, with single spaces."""
+    return " ".join((ROOT / path).read_text(encoding="utf-8").split())
+
+
+def test_the_page_is_what_the_saved_records_say():
+    """Each number of the page is in a record of the repository."""
+    assert page.compose(RESULTS, EXPERIMENTS, "images/paper/") == TEXT
+    for name in EXPERIMENTS:
+        record = read_record(RESULTS, name)
+        assert not record["quick"], name
+        assert (RESULTS / f"{name}.json").stat().st_size < 2_000_000, name
+
+
+def test_the_saved_claims_are_what_the_saved_records_say(tmp_path):
+    rows = claims.run(None, False, RESULTS)["rows"]
+    assert to_plain(rows) == read_record(RESULTS, "claims")["rows"]
 
 
 def test_the_page_says_the_commit_and_the_command_and_is_whole():
     assert re.search(r"made by `make paper`", TEXT)
     commits = re.findall(r"`([0-9a-f]{12})`", TEXT.partition("\n## ")[0])
-    assert 1 <= len(commits) <= 2  # measured, and put into words
+    assert 1 <= len(commits) <= 3  # the paper, what is beyond it, and the claims
     for word in ("Not run", "not run", "Made in small", "with changes", "another version", "not measured"):
         assert word not in TEXT
     assert re.findall(r"^## (.*)$", TEXT, flags=re.MULTILINE) == [
@@ -60,7 +79,7 @@ def test_figures_are_there_at_web_size_with_a_text_for_those_who_do_not_see_them
 
 @pytest.mark.parametrize(
     "name",
-    ["index_sets", "coefficients", "truncation", pytest.param("cardinality", marks=pytest.mark.slow)],
+    ["index_sets", "coefficients", "truncation", "stability", pytest.param("cardinality", marks=pytest.mark.slow)],
 )
 def test_what_is_quick_to_compute_is_what_the_page_says(name, tmp_path):
     measure_experiment(name, tmp_path, Pool(1), quick=False)
@@ -82,30 +101,44 @@ def test_numbers_that_differ_are_noticed(tmp_path):
 
 
 def test_claims_that_are_quick_to_check_have_the_verdict_of_the_page(tmp_path):
-    for name in ("index_sets", "truncation", "coefficients", "cardinality", "gram"):
+    for name in ("index_sets", "truncation", "coefficients", "stability", "cardinality", "gram"):
         measure_experiment(name, tmp_path, Pool(1), quick=True)
     rows = measure_experiment("claims", tmp_path, Pool(1), quick=True)["rows"]
     published = published_verdicts()
     assert len(published) == len(rows) == len(claims.CLAIMS)
     checked = [
-        (row["verdict"], told)
-        for claim, row, told in zip(claims.CLAIMS, rows, published, strict=True)
-        if claim.in_small and row["verdict"] != "not measured"
+        (row["verdict"], published[row["claim"]])
+        for claim, row in zip(claims.CLAIMS, rows, strict=True)
+        if claim.in_small and row["verdict"] != claims.OPEN
     ]
-    assert len(checked) >= 10
+    assert len(checked) >= 15
     assert all(found == told for found, told in checked)
 
 
-def test_counts_of_claims_are_those_that_other_pages_tell():
-    found = published_verdicts()
-    words = [("holds", "hold"), ("in part", "in part"), ("does not hold", "do not")]
-    counts = [sum(one == word for one in found) for word, _ in words]
-    told = ", ".join(f"{count} {word}" for count, (_, word) in zip(counts, words, strict=True))
-    assert told in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    holds, part, fails = counts
-    assert f"Of {len(found)} claims {holds} hold, {part} in part and {fails} do not" in " ".join(
-        (DOCS / "promises.md").read_text(encoding="utf-8").split()
-    )
+def test_counts_of_claims_by_class_are_those_that_other_pages_tell():
+    """One source, the saved claims, for the page, the README and the promises."""
+    rows = read_record(RESULTS, "claims")["rows"]
+    sentence = claims.sentence(rows)
+    found = claims.count(rows)
+    counted = [sum(found[kind].values()) for kind in (claims.PAPER, claims.MISPRINT, claims.OURS)]
+    assert counted == [sum(claim.kind == kind for claim in claims.CLAIMS) for kind in found]
+    assert f"{sum(found[claims.PAPER].values())} claims of the paper" in sentence
+    assert sentence in words("README.md")
+    assert sentence in words("docs/promises.md")
+    assert sentence[1:] in " ".join(TEXT.split())
+    verdicts = published_verdicts()
+    for row in rows:
+        assert verdicts[row["claim"]] == row["verdict"]
+
+
+def test_the_time_that_is_told_is_what_the_table_adds_up_to():
+    cells = re.findall(r"^\| (\w+) \| \[[^|]*\| (\d+) \| (\d+) \| (\d+) \|$", TEXT, flags=re.MULTILINE)
+    seconds = {name: int(processor) for name, _, processor, _ in cells}
+    assert set(seconds) == set(EXPERIMENTS)
+    minutes = sum(seconds[name] for name in (*PAPER, "claims")) / 60
+    assert minutes < 25
+    assert f"{minutes:.1f} minutes for the paper" in TEXT
+    assert f"{minutes:.0f} minutes of processor time" in words("docs/promises.md")
 
 
 def test_a_page_is_not_published_from_runs_in_small(tmp_path):
