@@ -142,8 +142,8 @@ def describe(record):
         markdown_table(["method", "what", "components", *kinds, "seconds"], lines),
         f"Least RMSE: {', '.join(f'{name} on {kind}' for kind, name in best.items())}. Spectral mixtures "
         f"have the parameters and constraints of {libraries}, all training pixels, exact systems, the determinant of "
-        "GPatt's kind, and Adam from several starts drawn from the spectrum; their MNLL is that of every "
-        f"{spectral_mixture.TEST_STEP}th pixel of the hole. The published figures of GPatt are quoted, not measured, "
+        "GPatt's kind, and Adam from several starts drawn from the spectrum; their MNLL is that of one "
+        f"pixel of the hole in {spectral_mixture.TEST_STEP}. The published figures of GPatt are quoted, not measured, "
         "and "
         "scaled by the variance of the authors' test pixels.",
     )

@@ -261,7 +261,7 @@ def explain_losses(kind, period, length_scale, sizes):
         def distance(log_constants, losses=losses):
             return np.mean(list(distances(losses(log_constants)).values()))
 
-        starts = [(0.0, 0.0), (2.0, -3.0)]
+        starts = [(0.0, 0.0), (2.0, -3.0), (-1.5, -3.5)]
         best = min(
             (minimize(distance, start, method="Nelder-Mead", options={"maxiter": 100}) for start in starts),
             key=lambda found: found.fun,
@@ -470,7 +470,8 @@ def describe(record):
         f"With s proportional to {STD}, where its square belongs, pores and rubber come out, from one end of the "
         "table to "
         "the other; on rubber the constant is one. That is the printed formula, whose sigma is called a standard "
-        "deviation and stands where a variance belongs. On tread, where the RMSE hardly differ, the three cannot be "
+        "deviation and stands where a variance belongs. On tread, where the RMSE hardly differ, the three can hardly "
+        "be "
         "told apart. What the constants of pores and tread stand for the text does not say. Two cells of HAL on rubber "
         "are left out of the fit: with 94 and 202 components its MNLL look exchanged in the paper's table, and "
         "exchanged "
