@@ -104,6 +104,7 @@ def test_order_of_the_ANOVA_kernel_limits_the_sets():  # noqa: N802  an acronym
             "spars",
         ),
         (TorusKernel(length_scale=[1.0, 2.0]), {"n_components": 0}, "n_components"),
+        (TorusKernel(length_scale=[1.0, 2.0]), {"index_set": 3}, "index_set must be the name of a function"),
     ],
 )
 def test_errors_say_what_is_wrong(kernel, options, message):

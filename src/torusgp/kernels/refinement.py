@@ -42,6 +42,11 @@ def best_weights(
     -------
     ndarray of shape (dimension,)
     """
+    if not isinstance(index_set, str) and (isinstance(index_set, type) or not callable(index_set)):
+        raise ValueError(
+            "index_set must be the name of a function of torusgp.kernels.index_sets, or a function like them, got "
+            f"{index_set!r}."
+        )
     budget = check_count(n_components, "n_components")
     known: dict[bytes, float] = {}
 
