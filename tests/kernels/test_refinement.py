@@ -10,16 +10,12 @@ from torusgp.kernels.index_sets import (
     energy_norm_hyperbolic_cross,
     euclidean,
     hyperbolic_cross,
-    lp_ball,
-    tensor,
     total_order,
 )
 
 FAMILIES = {
-    "tensor": tensor,
     "total order": total_order,
     "euclidean": euclidean,
-    "p = 1/2": partial(lp_ball, p=0.5),
     "cross": hyperbolic_cross,
     "energy-norm cross": partial(energy_norm_hyperbolic_cross, sparsity=0.5),
 }
@@ -31,7 +27,7 @@ def random_kernel(number):
     dimension = 2 + number % 4
     family = ("squared_exponential", "matern52", "rational_quadratic", "heat")[number // 4 % 4]
     kernel = TorusKernel(family, length_scale=np.exp(rng.uniform(np.log(0.15), np.log(2.5), dimension)))
-    return kernel, dimension, int(rng.integers(3**dimension, 3**dimension + 400))
+    return kernel, dimension, int(rng.integers(3**dimension, 3**dimension + 200))
 
 
 @pytest.mark.parametrize("number", range(40))
@@ -47,14 +43,6 @@ def test_weights_are_never_worse_than_one_at_equal_components(number):
         assert weighted.n_components <= budget
         assert kernel.frobenius_error(weighted) <= plain, name
         assert ((weights > 0) & (weights <= 1)).all()
-
-
-def test_equal_length_scales_need_no_weights_in_two_dimensions():
-    kernel = TorusKernel(length_scale=[0.4, 0.4])
-    for build in (total_order, euclidean, hyperbolic_cross):
-        weights = kernel.refinement_weights(build, 201)
-        plain, weighted = (build(2, n_components=201, weights=w) for w in (1.0, weights))
-        assert kernel.frobenius_error(weighted) <= kernel.frobenius_error(plain)
 
 
 def test_longer_length_scales_have_smaller_weights():
@@ -94,19 +82,13 @@ def test_order_of_the_ANOVA_kernel_limits_the_sets():  # noqa: N802  an acronym
 
 
 @pytest.mark.parametrize(
-    ("kernel", "options", "message"),
+    ("index_set", "n_components", "message"),
     [
-        (TorusKernel(), {}, "say the dimension"),
-        (TorusKernel(length_scale=[1.0, 2.0]), {"index_set": "adaptive"}, "must be one of"),
-        (
-            TorusKernel(length_scale=[1.0] * 9),
-            {"index_set": partial(energy_norm_hyperbolic_cross, sparsity=1.5)},
-            "spars",
-        ),
-        (TorusKernel(length_scale=[1.0, 2.0]), {"n_components": 0}, "n_components"),
-        (TorusKernel(length_scale=[1.0, 2.0]), {"index_set": 3}, "index_set must be the name of a function"),
+        ("adaptive", 101, "must be one of"),
+        (partial(energy_norm_hyperbolic_cross, sparsity=1.5), 101, "sparsity"),
+        ("euclidean", 0, "n_components"),
     ],
 )
-def test_errors_say_what_is_wrong(kernel, options, message):
+def test_errors_say_what_is_wrong(index_set, n_components, message):
     with pytest.raises(ValueError, match=message):
-        kernel.refinement_weights(**options)
+        TorusKernel(length_scale=[1.0, 2.0]).refinement_weights(index_set, n_components)

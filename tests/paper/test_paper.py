@@ -148,18 +148,6 @@ class TestSmallRuns:
         assert "5 misprints are mended" in sentence
         assert sentence[1:] in claims.describe(record)
 
-    def test_every_class_has_a_table_of_its_own(self, folder):
-        text = claims.describe(read_record(folder, "claims"))
-        for kind, heading in (
-            ("paper", "Claims of the paper"),
-            ("misprint", "Misprints"),
-            ("ours", "Statements of our"),
-        ):
-            section = text.partition(f"### {heading}")[2].partition("\n### ")[0]
-            lines = section.count("\n| ") - 2  # without the header and the rule
-            kinds = {"paper": claims.PAPER, "misprint": claims.MISPRINT, "ours": claims.OURS}
-            assert lines == sum(claim.kind == kinds[kind] for claim in claims.CLAIMS)
-
 
 class TestTheRuleForTextures:
     """Records made up so that the answer is known: a tie, a win, a loss."""
@@ -505,11 +493,6 @@ class TestRivals:
         assert robot.distance(np.zeros((1, 2)))[0] == pytest.approx(np.hypot(1.8 - 1.0, 0.5))
         straight = robot.distance(np.array([[0.25, 0.0, 0.0]]))[0]  # the arm points along the second axis
         assert straight == pytest.approx(np.hypot(1.0, 1 + 0.8 + 0.64 - 0.5))
-
-    def test_robot_arm_is_learned(self):
-        row = robot.measure(3, "learned set", 101)
-        assert row["rmse"] < 0.1
-        assert row["columns"] <= 101
 
     @needs_textures
     @pytest.mark.parametrize("method", rivals.OURS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -167,13 +166,7 @@ class TorusKernel:
         """Family and length scale of each dimension of one product."""
         return self._only("axis_spectra").axis_spectra(dimension)
 
-    def refinement_weights(
-        self,
-        index_set: str | Callable[..., IndexSet] = "hyperbolic_cross",
-        n_components: int = 200,
-        *,
-        dimension: int | None = None,
-    ) -> NDArray[np.float64]:
+    def refinement_weights(self, index_set: Any, n_components: int, dimension: int | None = None) -> NDArray[Any]:
         r"""Weights :math:`\gamma` with which an index set has the smallest error for one product, at a budget.
 
         The paper's non-isotropic approximation. The expected Frobenius error of a set is known without data, so weights
@@ -182,10 +175,10 @@ class TorusKernel:
 
         Parameters
         ----------
-        index_set : str or callable, default="hyperbolic_cross"
+        index_set : str or callable
             Name of a function of :mod:`torusgp.kernels.index_sets` other than the adaptive one, which needs no weights;
             or a function that takes a dimension, ``n_components``, ``weights`` and ``max_interaction``.
-        n_components : int, default=200
+        n_components : int
             Largest number of components of the set.
         dimension : int, optional
             Number of periodic inputs, where the kernel's own parameters do not tell.
@@ -203,8 +196,7 @@ class TorusKernel:
         >>> kernel.frobenius_error(weighted) < kernel.frobenius_error(plain) / 1.5
         True
         """
-        product = self._only("refinement_weights")
-        return product.refinement_weights(index_set, n_components, dimension=dimension)
+        return self._only("refinement_weights").refinement_weights(index_set, n_components, dimension)
 
     def phases(self, X: ArrayLike) -> NDArray[np.float64]:
         """Phases in radians, in [0, 2 pi], of inputs of shape (n_samples, n_inputs)."""

@@ -1,21 +1,19 @@
 """Periodic kernels in several dimensions: their coefficients, exact Gram matrices and error certificates."""
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
 from torusgp.checks import check_count, check_numbers
 from torusgp.kernels.certificates import dropped_sum, mass_by_order, mass_without_each
 from torusgp.kernels.checks import check_family, check_inputs, check_period, check_positive_array
-from torusgp.kernels.index_sets import IndexSet
-from torusgp.kernels.refinement import best_weights
+from torusgp.kernels.index_sets import IndexSet, named_set
 from torusgp.kernels.spectra import Spectrum
 
 _MOST_TURNS = 1e12  # from zero: beyond, a phase is known to a thousandth of a turn at best
 _CHUNK_ENTRIES = 2**21  # entries of a Gram matrix computed at once
 _SHORT_TABLE = 256  # orders that are computed whether they occur or not
 _ZERO = np.zeros(1, dtype=np.int64)
-_CUT = 1e-3  # sum of the coefficients beyond the first guess of where an axis ends
 
 
 class ProductKernel:
@@ -277,15 +275,27 @@ class ProductKernel:
         """None: the largest coefficients of a product are enumerated by :func:`torusgp.kernels.index_sets.adaptive`."""
         return None
 
-    def refinement_weights(self, index_set="hyperbolic_cross", n_components=200, *, dimension=None):
-        """Weights of the smallest error at a budget; see :meth:`torusgp.TorusKernel.refinement_weights`."""
+    def refinement_weights(self, index_set, n_components, dimension=None):
+        """Weights of the smallest error at a budget, by a compass search; see `TorusKernel.refinement_weights`."""
         if self.metric == "cartesian":
             raise ValueError("A Cartesian kernel has no axes to weigh; use the adaptive index set.")
-        dimension = self.resolve_dimension(dimension)
-        if dimension is None:
-            raise ValueError("All parameters of the kernel are scalars: say the dimension, as in dimension=2.")
-        terms = [max(1, family.n_terms(scale, _CUT)) for family, scale in self.axis_spectra(dimension)]
-        return best_weights(self, index_set, n_components, dimension, np.array(terms) / max(terms))
+        terms = np.array([max(1, family.n_terms(scale, 1e-3)) for family, scale in self.axis_spectra(dimension)])
+        build = partial(named_set, index_set) if isinstance(index_set, str) else index_set
+        build = partial(build, len(terms), n_components=n_components, max_interaction=self.max_interaction)
+
+        def error(weights):
+            try:
+                return self.frobenius_error(build(weights=weights))
+            except ValueError:  # no set of these weights is as small
+                return np.inf
+
+        moves = np.vstack([np.eye(len(terms)), np.ones(len(terms))])  # of logarithms: each weight, and all together
+        best, step = min(np.ones(len(terms)), terms / terms.max(), key=error), 2.0
+        while step > 1.09:  # the set hardly changes below
+            found = min([best, *(np.minimum(best * step**move, 1.0) for move in (*moves, *-moves))], key=error)
+            best, step = found, np.sqrt(step) if found is best else step
+        build(weights=best)  # raises where no set fits, and says why
+        return best
 
     def _check_set(self, index_set):
         if not isinstance(index_set, IndexSet):
