@@ -472,7 +472,8 @@ def describe(record):
         "the other; on rubber the constant is one. That is the printed formula, whose sigma is called a standard "
         "deviation and stands where a variance belongs. On tread, where the RMSE hardly differ, the three can hardly "
         "be "
-        "told apart. What the constants of pores and tread stand for the text does not say. Two cells of HAL on rubber "
+        "distinguished. What the constants of pores and tread stand for the text does not say. Two cells of HAL on "
+        "rubber "
         "are left out of the fit: with 94 and 202 components its MNLL look exchanged in the paper's table, and "
         "exchanged "
         "is how they come out. MNLL so rebuilt, and the paper's in brackets:",

@@ -92,10 +92,10 @@ def tolerance(measured):
 def rule():
     """The rule for claims about textures, in words."""
     return (
-        "One rule judges all claims about textures, and its tolerance is stated first: the most by which the three "
+        "One rule decides all claims about textures, and its tolerance is stated first: the most by which the three "
         "warped methods with 794 components, which all approximate the same kernel, differ in the paper's own table, "
         f"{100 * (tolerance('rmse') - 1):.1f} % of an RMSE and {tolerance('mnll'):.3f} nats of an MNLL. Within it two "
-        "errors are level. Every claim is judged by two runs, with length scales learned by the evidence and with the "
+        "errors are level. Every claim is decided by two runs, with length scales learned by the evidence and with the "
         "fixed length scale that is closest to the paper, and both are quoted; beside them the paper's own table by "
         "the same rule. That a method is better holds if it is ahead somewhere and behind nowhere, in both runs; in "
         "part if "
