@@ -18,6 +18,7 @@ from torusgp import (
     surfaces,
     write_report,
 )
+from torusgp.fitting.anova import fitter
 
 N_ROWS = 400
 
@@ -247,6 +248,13 @@ def test_views_show_it(fitted, tmp_path):
         display.from_estimator(model)
     smooth = TorusGPRegressor(Anova([Circle("hour", 24), Walk("time")])).fit(table[["hour", "time"]], table["rain"])
     assert surfaces.find_stationary_points(smooth) is not None
+
+
+def test_more_rows_than_memory_holds_are_refused(monkeypatch):
+    table, _, y = make_table()
+    monkeypatch.setattr(fitter, "MOST_ROWS", 300)
+    with pytest.raises(ValueError, match="takes up to 300 rows, got 400"):
+        TorusGPRegressor(Anova(AXES)).fit(table, y)
 
 
 def test_a_refit_is_a_fit_to_all_rows(fitted):

@@ -28,6 +28,7 @@ from torusgp.kernels.resolve import Model
 
 Array = NDArray[np.float64]
 
+MOST_ROWS = 2_000_000  # whose columns are held a tenth at a time: 2 GiB of a thousand components
 _FEWEST_IN_TIME = 50  # rows from which a correlation in time is looked for
 _LEAST_NOISE = 0.01  # of the mean square of residuals of blocks left out: the function explains no more of it
 
@@ -61,6 +62,11 @@ class AnovaFitter:
 
     def fit_rows(self, rows: Rows, times: Array | None = None, time_input: int | None = None) -> Fit:
         """Fit rows, whose noise is a process in time where their times are given."""
+        if len(rows) > MOST_ROWS:
+            raise ValueError(
+                f"Anova takes up to {MOST_ROWS:,} rows, got {len(rows):,}: fit some of them, or a sum of your own "
+                "terms, whose sums are gathered in chunks."
+            )
         torus, model = self.model.torus, self.model
         is_exposure = self.likelihood.takes == "exposure"
         weight = None if rows.noise_scale is None or is_exposure else rows.precision
