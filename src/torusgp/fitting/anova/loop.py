@@ -19,8 +19,8 @@ from torusgp.kernels.anova import AnovaBasis, CentredAxis
 
 Array = NDArray[np.float64]
 
-# Of the pool. Half of them lose .004, .04 and .07 of log loss on nitrogen oxides, electricity and births, and half as many
-# again gain .025 on births in three times the time: `python -m benchmarks.peers.tables --methods "torusgp, Anova"`.
+# Of the pool. Half of them lose .004, .04 and .07 of log loss on nitrogen oxides, electricity and births, and half as
+# many again gain .025 on births in three times the time: `python -m benchmarks.peers.tables`.
 N_COLUMNS = 1001
 _FEWEST_COLUMNS = 101  # of few rows in time
 _MAIN_COLUMNS = 501  # of main effects alone, of which there are few
