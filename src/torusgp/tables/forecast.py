@@ -17,7 +17,7 @@ from torusgp.checks import is_real
 from torusgp.data.tables import TableError, place_of_row
 from torusgp.fitting.likelihoods import check_likelihood
 from torusgp.tables.clock import in_utc, on_wall, to_minutes
-from torusgp.tables.inputs import Rows, check_order, numbered, row_times, to_table
+from torusgp.tables.inputs import Rows, check_order, numbered, to_table
 from torusgp.tables.timeline import Horizon
 from torusgp.tables.words import TABLE, some_of, word
 from torusgp.views.metrics import deviances
@@ -354,7 +354,7 @@ def _predict_following(table: Any, rows: Rows, levels: Array, scored: bool) -> P
 def forecast_arguments(table: Any, rows: Rows) -> dict[str, Any]:
     """Arguments of forecasts of rows beside their inputs: times, and known scales of their noise."""
     scale = None if rows.scale is None else rows.scale / table._typical_scale
-    return {"time": row_times(table.inputs_, rows.order), "noise_scale": scale}
+    return {"time": table.inputs_.row_times(rows.order), "noise_scale": scale}
 
 
 def predict_rows(table: Any, rows: Rows, levels: Sequence[float] = (), *, scored: bool = False) -> Predictions:
@@ -398,7 +398,7 @@ def _follows(table: Any, rows: Rows) -> NDArray[np.bool_]:
         timed = np.flatnonzero(rows.order.notna())
         if len(timed):
             some = rows.take(timed)
-            follows[timed] = table.model_.can_forecast(some.X, row_times(table.inputs_, some.order))
+            follows[timed] = table.model_.can_forecast(some.X, table.inputs_.row_times(some.order))
     return follows
 
 

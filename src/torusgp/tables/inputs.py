@@ -47,6 +47,7 @@ from torusgp.tables.clock import (
 )
 from torusgp.tables.table import ColumnKind, column_kind, level_column, to_level
 from torusgp.tables.words import TABLE, word
+from torusgp.views.record import Record
 
 _TOKEN = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|`([^`]*)`|([+*(),])|([^+*(),"'`]+))""")
 _EXAMPLE = "A formula is a sum of products of inputs, such as hour * temperature + hour * weekday + time"
@@ -974,6 +975,28 @@ class TableInputs:
             values[self.time] = self.axis.to_numbers(order, source)
         return pandas.DataFrame({name: values[name] for name in self.names}, index=index)
 
+    def row_times(self, order):
+        """Times of rows as numbers, in days where they are dates; None if they are an input of the regressor."""
+        if order is None or self.needs_time:
+            return None
+        if order.dtype.kind != "M":
+            return order.to_numpy(dtype=float)
+        return (in_utc(order).to_numpy() - np.datetime64("1970-01-01")) / np.timedelta64(1, "D")
+
+    def read_scale(self, frame, name, source):
+        """Known standard deviations or exposures of the rows, checked; None if there are none."""
+        if name is None:
+            return None
+        scale = self.read_numbers(frame, name, source)
+        bad = np.flatnonzero(scale <= 0)
+        if len(bad):
+            others = f" {len(bad)} values of this column are not." if len(bad) > 1 else ""
+            raise TableError(
+                f"{place_of_row(scale.index[bad[0]], source)}: {scale.iloc[bad[0]]:g} in column {name!r} is no "
+                f"standard deviation or exposure, which has to be positive.{others}"
+            )
+        return scale
+
     def check_cycles(self, X, source):
         """Raise if a cycle of the calendar has the same place in all of many rows, from which nothing can be learned.
 
@@ -1056,6 +1079,31 @@ class Rows:
             return self
         return self.take(self.order.reset_index(drop=True).sort_values(kind="stable").index.to_numpy())
 
+    def record(self, unseen=None, predicted=None):
+        """Record of the rows, which are in their order, with predictions of those that a model has not seen.
+
+        Parameters
+        ----------
+        unseen : ndarray of bool, optional
+            Which of them the model has not seen; none by default.
+        predicted : Predictions, optional
+            Of these, with the ends of intervals.
+
+        Returns
+        -------
+        Record
+        """
+        along, place = "", None
+        if self.order is not None:
+            along, place = str(self.order.name), self.order
+        elif self.X.shape[1] == 1 and self.X.dtypes.iloc[0].kind == "f":
+            along, place = str(self.X.columns[0]), self.X.iloc[:, 0]
+        tested: dict[str, Any] = {}
+        if unseen is not None:
+            inputs = {str(name): column.to_numpy() for name, column in self.take(unseen).X.items()}
+            tested = {"unseen": np.asarray(unseen), "predicted": (predicted.mean, *predicted.shown.T), "inputs": inputs}
+        return Record.from_rows(self.y, along=along, place=place, is_ordered=self.order is not None, **tested)
+
     def take(self, chosen):
         """Some of the rows."""
         return Rows(
@@ -1077,15 +1125,6 @@ def check_order(order, timeline, source):
         check_zone(order, timeline.zone, source)
 
 
-def row_times(inputs, order):
-    """Times of rows as numbers, in days where they are dates; None if they are an input of the regressor."""
-    if order is None or inputs.needs_time:
-        return None
-    if order.dtype.kind != "M":
-        return order.to_numpy(dtype=float)
-    return (in_utc(order).to_numpy() - np.datetime64("1970-01-01")) / np.timedelta64(1, "D")
-
-
 def to_table(frame, source, missing=None):
     """A table, empty where values stand for nothing, and where it comes from; it is read if it is a file."""
     if isinstance(frame, str | Path):
@@ -1100,21 +1139,6 @@ def to_table(frame, source, missing=None):
 def numbered(frame, source):
     """The table with its rows counted from 0, as errors need it; a file was read that way."""
     return frame.reset_index(drop=True) if source == TABLE else frame
-
-
-def read_noise(frame, name, source, inputs):
-    """Known standard deviations of the rows, checked; None if there are none."""
-    if name is None:
-        return None
-    scale = inputs.read_numbers(frame, name, source)
-    bad = np.flatnonzero(scale <= 0)
-    if len(bad):
-        others = f" {len(bad)} values of this column are not." if len(bad) > 1 else ""
-        raise TableError(
-            f"{place_of_row(scale.index[bad[0]], source)}: {scale.iloc[bad[0]]:g} in column {name!r} is no "
-            f"standard deviation or exposure, which has to be positive.{others}"
-        )
-    return scale
 
 
 def unless_input(column, columns):

@@ -7,7 +7,6 @@ from collections.abc import Sequence, Set
 from contextlib import contextmanager
 from dataclasses import asdict, fields, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -46,7 +45,6 @@ from torusgp.tables.inputs import (
     choose_inputs,
     find_complete,
     numbered,
-    read_noise,
     to_table,
     unless_input,
     within,
@@ -121,34 +119,6 @@ def _families(model):
     """Families of the kernels of a model; of categories alone, that which they would have beside others."""
     families = [one.family for one in all_factors(model) if isinstance(one, Circle | Line)]
     return " and ".join(dict.fromkeys(map(str, families))) or "squared_exponential"
-
-
-def make_record(rows, unseen=None, predicted=None):
-    """Record of the rows of a table, with predictions of those that a model has not seen.
-
-    Parameters
-    ----------
-    rows : Rows
-        Rows in their order.
-    unseen : ndarray of bool, optional
-        Which of them the model has not seen; none by default.
-    predicted : Predictions, optional
-        Of these, with the ends of intervals.
-
-    Returns
-    -------
-    Record
-    """
-    along, place = "", None
-    if rows.order is not None:
-        along, place = str(rows.order.name), rows.order
-    elif rows.X.shape[1] == 1 and rows.X.dtypes.iloc[0].kind == "f":
-        along, place = str(rows.X.columns[0]), rows.X.iloc[:, 0]
-    tested: dict[str, Any] = {}
-    if unseen is not None:
-        inputs = {str(name): column.to_numpy() for name, column in rows.take(unseen).X.items()}
-        tested = {"unseen": np.asarray(unseen), "predicted": (predicted.mean, *predicted.shown.T), "inputs": inputs}
-    return Record.from_rows(rows.y, along=along, place=place, is_ordered=rows.order is not None, **tested)
 
 
 def check_reading(decimal, date_format, missing, drop_missing):
@@ -236,7 +206,7 @@ def _compared(table, frame, source, new_rows):
         is_timed = rows.order.notna().to_numpy()
         rows = rows.take(is_timed) if is_timed.any() else replace(rows, order=None)
     predicted = predict_rows(table, rows, (LOW, HIGH))
-    return summary | changed, make_record(rows, np.ones(len(rows.y), dtype=bool), predicted)
+    return summary | changed, rows.record(np.ones(len(rows.y), dtype=bool), predicted)
 
 
 def _clocks(table):
@@ -549,7 +519,7 @@ class TableModel(BaseEstimator):
             self.scores_, self.evaluation_, self.is_refitted_ = None, None, False
             with kept_warnings() as told:
                 self._fit(rows)
-            self.record_ = make_record(rows)
+            self.record_ = rows.record()
             conclude(self, frame, rows, told)
         return self
 
@@ -604,7 +574,7 @@ class TableModel(BaseEstimator):
                 likelihood, constant = check_likelihood(self.likelihood), np.mean(rows.y[~held])
                 self.scores_ = predicted.score(tested.y, words, likelihood=likelihood, constant=constant)
             shown = counted | ~held
-            self.record_ = make_record(rows.take(shown), counted[shown], predicted)
+            self.record_ = rows.take(shown).record(counted[shown], predicted)
             self.is_refitted_ = bool(refit)
             if refit:  # what is wrong with the final model is told of that one
                 self._report("fitting to all rows")
@@ -622,7 +592,7 @@ class TableModel(BaseEstimator):
         y = inputs.read_numbers(frame, self.target, source)
         columns = inputs.read(frame, source)
         order = inputs.read_order(frame, source, columns)
-        scale = read_noise(frame, self._scale_column, source, inputs)
+        scale = inputs.read_scale(frame, self._scale_column, source)
         inputs = inputs.with_history(frame, source, order)
         lagged = {lag.name: columns[lag.name] for lag in inputs.lags}
         own = [column for name, column in columns.items() if name not in lagged]
@@ -911,7 +881,7 @@ class TableModel(BaseEstimator):
         X = self.inputs_.to_inputs({name: column[complete] for name, column in columns.items()}, order, source)
         name = self._scale_column
         has_scale = name in frame.columns and frame[name].notna().any()
-        scale = read_noise(frame, name, source, self.inputs_) if has_scale else None
+        scale = self.inputs_.read_scale(frame, name, source) if has_scale else None
         return Rows(
             X,
             np.full(len(X), np.nan),

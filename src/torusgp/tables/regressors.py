@@ -20,7 +20,7 @@ from torusgp.fitting.prior import scale_name
 from torusgp.fitting.schedule import limited_blas
 from torusgp.fitting.selection import spared
 from torusgp.kernels.axes import Category, Circle, Line, Sum
-from torusgp.tables.inputs import TableInputs, row_times, with_single_effects
+from torusgp.tables.inputs import TableInputs, with_single_effects
 
 _FEW_COMPONENTS = 401  # at most, of a fit from which an effective sample size is estimated
 _EXPECTED_COMPONENTS = 401  # where their number is to be found
@@ -49,7 +49,7 @@ def fit_regressor(table, rows, before=None, share=None):
     if kernel is None:
         return model, size
     with limited_blas(model.index_set_.n_components):
-        times = None if model.noise_process_ is None else row_times(table.inputs_, rows.order)
+        times = None if model.noise_process_ is None else table.inputs_.row_times(rows.order)
         model = with_changing_noise(model, kernel, rows.X, rows.y, rows.scale, times)
     return model, model.fitted_.effective_sample_size
 
@@ -116,7 +116,7 @@ def _fit(table, rows, before=None, share=None):
     with limited_blas(size):
         if likelihood.needs_passes:
             return _fit_likelihood(table, rows, likelihood, in_order, before, share)
-        times = row_times(inputs, rows.order) if in_order else None
+        times = inputs.row_times(rows.order) if in_order else None
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Errors are autocorrelated over", UserWarning)  # the table says it
             if before is not None and (before.noise_process_ is not None or not in_order):
@@ -169,7 +169,7 @@ def _effective_share(table, rows, kernel, likelihood):
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of a fit that is not the last
-        normal.fit(rows.X, _stabilised(likelihood, rows), time=row_times(table.inputs_, rows.order))
+        normal.fit(rows.X, _stabilised(likelihood, rows), time=table.inputs_.row_times(rows.order))
     return min(1.0, normal.fitted_.effective_sample_size / len(rows.y))
 
 
