@@ -26,7 +26,7 @@ class Brownian(Spectrum):
         """Logarithms of the coefficients; minus infinity at zero."""
         frequency = check_frequency(frequency)
         with np.errstate(divide="ignore"):
-            return np.log(3 / np.pi**2) - 2 * np.log(frequency)
+            return np.where(frequency > 0, np.log(3 / np.pi**2) - 2 * np.log(frequency), -np.inf)
 
     def log_coefficients_gradient(self, frequency, length_scale):
         """Zeros: there is no length scale."""
