@@ -23,7 +23,7 @@ Term = tuple[int, ...]
 INTERCEPT_VARIANCE = 100.0  # in units of the variance of the targets: broad, but no danger to rounding
 _EXCEEDS = -np.log(0.01)  # rate of the standard deviation of a term: P(sd > that of the targets) = .01
 _CENTRE, _SPREAD = np.log(2 * np.pi / 10), 2.0  # of the logarithm of a length scale in radians
-_START_VARIANCE = 0.005  # of a term, where learning starts
+_START_VARIANCE = 0.005  # of a term, where learning starts: small, or a walk takes slow noise before others show more
 _LIMITS = np.log([1e-10, 1e4])  # of a variance: beyond, only rounding changes
 _SCALE_LIMITS = np.log([2 * np.pi / 2000, 2 * np.pi * 10])  # beyond, the shares of all harmonics are settled
 
